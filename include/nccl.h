@@ -1,0 +1,2 @@
+/* NCCL's name for the interface; everything is in rccl/rccl.h. */
+#include <rccl/rccl.h>
