@@ -1,0 +1,116 @@
+// Device primitives of the host platform: kernels are C++ functions that our own HIP runtime for the CPU runs as fibers.
+// Owns: what src/platform/README.md lists for device_platform.h. A block has kHostLanes lanes: 1 for speed (loops vectorise),
+// 4 in checking mode, where every lane is a fiber and ThreadSanitizer sees a missing barrier.
+#pragma once
+
+#include <hip/hip_host.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+
+#define WEFT_DEV inline __attribute__((always_inline))
+#define WEFT_HD inline __attribute__((always_inline))
+
+namespace weft::platform {
+
+#ifdef WEFT_HOST_LANES
+constexpr unsigned kHostLanes = WEFT_HOST_LANES;
+#else
+constexpr unsigned kHostLanes = 1;
+#endif
+// A miss may sleep, so every miss looks at the abort word.
+constexpr unsigned kSpinsPerCheck = 1;
+constexpr unsigned kPacksInFlight = 1;
+constexpr bool kHasNativeHalf = false;
+
+struct alignas(16) Bytes16 {
+  uint32_t w[4];
+};
+
+WEFT_DEV Bytes16 load16(const void* p) { return *static_cast<const Bytes16*>(p); }
+WEFT_DEV void store16(void* p, Bytes16 v) { *static_cast<Bytes16*>(p) = v; }
+
+WEFT_DEV uint64_t poll64(const uint64_t* p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+WEFT_DEV uint32_t poll32(const uint32_t* p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+WEFT_DEV void post64(uint64_t* p, uint64_t v) {
+  __atomic_store_n(p, v, __ATOMIC_RELEASE);
+  hipHostNotify(p);
+}
+WEFT_DEV void post32(uint32_t* p, uint32_t v) {
+  __atomic_store_n(p, v, __ATOMIC_RELEASE);
+  hipHostNotify(p);
+}
+// Adds within the device, orders both ways, returns the value before.
+WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) { return __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL); }
+
+WEFT_DEV void acquire_system() {}
+WEFT_DEV void release_system() {}
+WEFT_DEV void acquire_device() {}
+WEFT_DEV void release_device() {}
+
+WEFT_DEV void poll_miss(const void* p) { hipHostPollMiss(p); }
+WEFT_DEV void poll_hit() { hipHostPollHit(); }
+
+WEFT_DEV uint64_t clock_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return uint64_t(t.tv_sec) * 1'000'000'000u + uint64_t(t.tv_nsec);
+}
+
+// What the lanes of one block share.
+struct BlockShared {
+  uint32_t stop;  // a lane gave up: the block leaves
+};
+
+class Block {
+ public:
+  explicit Block(const hipHostLane& at)
+      : shared_(static_cast<BlockShared*>(at.shared)), index_(at.block), grid_(at.grid), lane_(at.lane) {}
+
+  WEFT_DEV unsigned index() const { return index_; }
+  WEFT_DEV unsigned grid() const { return grid_; }
+  WEFT_DEV unsigned lane() const { return kHostLanes == 1 ? 0 : lane_; }
+  WEFT_DEV unsigned width() const { return kHostLanes; }
+  WEFT_DEV bool leader() const { return lane() == 0; }
+
+  // All lanes meet; what each wrote before, all see after.
+  WEFT_DEV void sync() const {
+    if constexpr (kHostLanes > 1) hipHostBarrier();
+  }
+  WEFT_DEV void drain() const {}
+
+  // Calls f(i) for i < n, lanes taking turns.
+  template <class F>
+  WEFT_DEV void each(size_t n, F f) const {
+    for (size_t i = lane(); i < n; i += width()) f(i);
+  }
+  // Calls f.template operator()<1>(i, stride) for i < n; GPUs batch kPacksInFlight of them.
+  template <class F>
+  WEFT_DEV void each_batch(size_t n, F f) const {
+    for (size_t i = lane(); i < n; i += width()) f.template operator()<1>(i, size_t(width()));
+  }
+
+  WEFT_DEV void stop() const { __atomic_store_n(&shared_->stop, 1u, __ATOMIC_RELAXED); }
+  // Whether any lane stopped; the same for all lanes between two barriers.
+  WEFT_DEV bool stopped() const { return __atomic_load_n(&shared_->stop, __ATOMIC_RELAXED) != 0; }
+
+ private:
+  BlockShared* shared_;
+  unsigned index_, grid_, lane_;
+};
+
+template <class Body, class Args>
+void run_block(const void* args) {
+  Body{}(Block(*hipHostThisLane()), *static_cast<const Args*>(args));
+}
+
+template <class Body, class Args>
+inline const hipHostKernel kBlockKernel = {hipHostKernelMagic, Body::kName, &run_block<Body, Args>, sizeof(Args), kHostLanes};
+
+template <class Body, class Args>
+const void* kernel_address() {
+  return &kBlockKernel<Body, Args>;
+}
+
+}  // namespace weft::platform
