@@ -44,6 +44,9 @@ WEFT_DEV void post32(uint32_t* p, uint32_t v) {
 // Adds within the device, orders both ways, returns the value before.
 WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) { return __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL); }
 
+// True for the first caller only, over all devices and the host.
+WEFT_DEV bool claim_system(uint32_t* p) { return __atomic_exchange_n(p, 1u, __ATOMIC_ACQ_REL) == 0; }
+
 WEFT_DEV void acquire_system() {}
 WEFT_DEV void release_system() {}
 WEFT_DEV void acquire_device() {}

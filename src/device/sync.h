@@ -1,0 +1,116 @@
+// Every wait and every post of the device side; the ordering rules are written here once (docs/memory-model.md numbers the
+// assumptions). Owns: the poll loop with its abort word and deadline, the report of a wait that gave up, the post.
+//
+// Invariants
+//  1. Data before flag: every lane drains its own stores, the block meets, then the leader releases at system scope and stores
+//     the flag. Partner: the acquire after a hit in wait_word of the peer. (A barrier alone does not drain other waves: M-gfx9.)
+//  2. Reads before credit: the same post orders this block's loads of a slot before the credit that lets the peer overwrite it.
+//  3. No wait is silent or endless: it looks at the abort word every kSpinsPerCheck polls, and at the deadline if one is set.
+//  4. All lanes of a block leave together: a lane that gives up marks the block stopped, and stopped() is read after a barrier.
+#pragma once
+
+#include "device/work.h"
+
+namespace weft {
+
+using platform::Block;
+
+// What the waits of one kernel share.
+struct Waits {
+  HostWords* host;
+  uint64_t deadline_at;  // clock_ns() value, 0: none
+  uint32_t sequence;
+
+  static WEFT_DEV Waits of(const KernelArgs& args, uint32_t sequence) {
+    return {args.comm->host, args.deadline_ns == 0 ? 0 : platform::clock_ns() + args.deadline_ns, sequence};
+  }
+};
+
+// Which wait this is, for the report.
+struct WaitSite {
+  Fault::Wait wait;
+  uint32_t rank, channel;
+  uint64_t expected;
+};
+
+// Counters wrap; `seen` has reached `wanted` when it is not behind by the signed difference (invariant 2 of the design).
+WEFT_HD constexpr bool reached(uint32_t seen, uint32_t wanted) { return int32_t(seen - wanted) >= 0; }
+
+WEFT_HD constexpr uint64_t flag_word(uint32_t counter, uint32_t signature) { return uint64_t(counter) << 32 | signature; }
+WEFT_HD constexpr uint32_t flag_counter(uint64_t word) { return uint32_t(word >> 32); }
+WEFT_HD constexpr uint32_t flag_signature(uint64_t word) { return uint32_t(word); }
+
+// The first to give up writes the report; the host reads it (ncclCommGetAsyncError).
+WEFT_DEV void report_fault(const Waits& waits, Fault::Kind kind, const WaitSite& site, uint64_t seen) {
+  HostWords* host = waits.host;
+  if (platform::claim_system(&host->fault_claimed)) {
+    host->fault.wait = site.wait;
+    host->fault.rank = site.rank;
+    host->fault.channel = site.channel;
+    host->fault.expected = site.expected;
+    host->fault.seen = seen;
+    host->fault.sequence = waits.sequence;
+    platform::release_system();
+    platform::post32(&host->fault.kind, kind);  // partner: Communicator::device_fault
+  }
+}
+
+// Whether a wait must end: someone aborted, or its time is over.
+WEFT_DEV bool must_leave(const Waits& waits, const WaitSite& site, uint64_t seen) {
+  if (platform::poll32(&waits.host->abort) != 0) {
+    report_fault(waits, Fault::kAborted, site, seen);
+    return true;
+  }
+  if (waits.deadline_at != 0 && platform::clock_ns() > waits.deadline_at) {
+    report_fault(waits, Fault::kDeadline, site, seen);
+    return true;
+  }
+  return false;
+}
+
+// Polls `word` until done(value); false when it gave up. Called by one lane; a block barrier follows.
+template <class Done>
+WEFT_DEV bool wait_word(const Waits& waits, const uint64_t* word, const WaitSite& site, Done done, uint64_t& seen) {
+  for (unsigned spins = 1;; ++spins) {
+    seen = platform::poll64(word);
+    if (done(seen)) break;
+    platform::poll_miss(word);
+    if (spins % platform::kSpinsPerCheck == 0 && must_leave(waits, site, seen)) return false;
+  }
+  platform::poll_hit();
+  platform::acquire_system();  // partner: release_system in post_flag
+  return true;
+}
+
+// The peer's slice `counter` with `signature` is in its slot. A slot's flag stays until this rank gives credit, so another
+// signature on it is a mismatched call, never a later one.
+WEFT_DEV bool wait_ready(const Waits& waits, const uint64_t* ready, uint32_t counter, uint32_t signature, uint32_t rank,
+                         uint32_t channel) {
+  const WaitSite site{Fault::kData, rank, channel, flag_word(counter, signature)};
+  uint64_t seen = 0;
+  if (!wait_word(waits, ready, site, [=](uint64_t v) { return flag_counter(v) == counter; }, seen)) return false;
+  if (flag_signature(seen) == signature) return true;
+  report_fault(waits, Fault::kMismatch, site, seen);
+  return false;
+}
+
+// The peer has taken all slices before `counter`.
+WEFT_DEV bool wait_credit(const Waits& waits, const uint64_t* credit, uint32_t counter, uint32_t rank, uint32_t channel) {
+  const WaitSite site{Fault::kCredit, rank, channel, flag_word(counter, 0)};
+  uint64_t seen = 0;
+  return wait_word(waits, credit, site, [=](uint64_t v) { return reached(flag_counter(v), counter); }, seen);
+}
+
+// Before post_flag: all lanes' stores and loads are complete when any lane passes.
+WEFT_DEV void complete(const Block& block) {
+  block.drain();
+  block.sync();
+}
+
+// By one lane, after complete(): what the block did becomes visible no later than the flag.
+WEFT_DEV void post_flag(uint64_t* flag, uint32_t counter, uint32_t signature) {
+  platform::release_system();  // partner: acquire_system in wait_word
+  platform::post64(flag, flag_word(counter, signature));
+}
+
+}  // namespace weft

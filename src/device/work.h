@@ -1,0 +1,94 @@
+// What a kernel is told: the communicator as the device sees it, and the operations of one launch.
+// Plain data, written by the host (plan.cc, device_comm.cc), read by kernel.h. Sizes are bytes unless the name says more.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "algorithms/chunks.h"
+#include "algorithms/pattern.h"
+#include "device/box.h"
+
+namespace weft {
+
+// Bounds of one launch. A kernel's arguments stay well under the 4 KiB that every runtime allows.
+inline constexpr uint32_t kMaxWorks = 8;
+inline constexpr uint32_t kMaxChannels = 64;
+
+// Where a wait gave up, and why; the first block of a launch that gives up writes it (invariant 5).
+struct Fault {
+  enum Kind : uint32_t { kNone, kAborted, kDeadline, kMismatch };
+  enum Wait : uint32_t { kData, kCredit, kEarlierKernel };
+  uint32_t kind;
+  uint32_t wait;
+  uint32_t rank;      // the peer waited for
+  uint32_t channel;
+  uint64_t expected;  // the word that was waited for: counter32 | signature32
+  uint64_t seen;
+  uint64_t sequence;  // of the operation, counted per communicator
+};
+
+// Words in host memory that the host writes and kernels read, and the other way round for the fault.
+struct HostWords {
+  uint32_t abort;     // not 0: leave at once
+  uint32_t withdraw;  // not 0: a peer takes its buffers back: stop touching them (Peer protocol)
+  uint32_t fault_claimed;
+  uint32_t reserved;
+  Fault fault;
+};
+
+// Words in device memory that kernels write for themselves and for a later kernel.
+struct DeviceWords {
+  uint32_t sequence;        // operations begun, counting empty ones; advances in block 0
+  uint32_t started;         // kernels begun
+  uint32_t done;            // kernels ended
+  uint32_t done_eager;      // of these, not from a graph: what a ticket waits for
+  uint32_t blocks_ended;    // of the running kernel
+  uint32_t stage[kMaxChannels];  // hop each block is at, for reports
+};
+
+// Slices sent and received so far on one channel with one peer; wraps.
+struct FlowCounters {
+  uint32_t sent, received;
+};
+
+struct DevicePeer {
+  char* inbox;
+  char* outbox;
+};
+
+// In device memory, constant after init but for what the pointers name.
+struct DeviceComm {
+  int32_t rank, size;
+  BoxLayout box;
+  uint32_t wire_version;
+  const DevicePeer* peers;     // [size], by rank
+  FlowCounters* counters;      // [size][box.channels]
+  DeviceWords* words;
+  HostWords* host;
+};
+
+// One operation of a launch.
+struct Work {
+  const void* input;
+  void* output;
+  Chunking chunking;
+  uint32_t slice_packs;  // packs in one slot
+  uint32_t signature;    // of the call: collective, count, type, op, root, algorithm, protocol, channels
+  PatternId pattern;
+  uint64_t pre_scale;    // bits of device/reduce.h's argument
+  uint64_t post_scale;
+  uint64_t op_arg;
+};
+
+struct KernelArgs {
+  const DeviceComm* comm;
+  uint64_t deadline_ns;  // on a wait, 0: none
+  uint32_t works;
+  uint32_t ticket;       // with has_ticket: the kernel begins when done_eager has reached it
+  bool has_ticket;
+  bool eager;            // not recorded into a graph
+  Work work[kMaxWorks];
+};
+
+}  // namespace weft
