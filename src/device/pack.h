@@ -1,0 +1,249 @@
+// 16 bytes of elements: the unit in which data moves. Owns: packs from and to memory, whole or in
+// part, aligned or not (this is the one file that knows about tails and misalignment), and
+// arithmetic on a pack. Does not own: the arithmetic of an element (reduce.h), which lane takes
+// which pack (engine). User buffers are aligned to their element, staging always to 16 bytes.
+#pragma once
+
+#include <cstddef>
+
+#include "device/reduce.h"
+
+namespace weft {
+
+inline constexpr size_t kPackBytes = 16;
+
+template <class Type>
+struct alignas(16) Pack {
+  static constexpr int kElems = int(kPackBytes / sizeof(typename Type::storage));
+  typename Type::storage elem[kElems];
+};
+
+// The accumulators of one pack.
+template <class Type>
+struct Partial {
+  typename Type::accumulator value[Pack<Type>::kElems];
+};
+
+// Packs that hold `elems` elements, the last one perhaps in part.
+template <class Type>
+WEFT_HD constexpr size_t packs_for(size_t elems) {
+  return (elems + Pack<Type>::kElems - 1) / Pack<Type>::kElems;
+}
+
+WEFT_HD bool is_pack_aligned(const void* p) {
+  return reinterpret_cast<uintptr_t>(p) % kPackBytes == 0;
+}
+
+template <class Type>
+WEFT_HD Pack<Type> as_pack(platform::Bytes16 bytes) {
+  return bits_as<Pack<Type>>(bytes);
+}
+template <class Type>
+WEFT_HD platform::Bytes16 as_bytes(const Pack<Type>& pack) {
+  return bits_as<platform::Bytes16>(pack);
+}
+
+// ---- Memory ----
+
+// One word from an address that is aligned to it, of whatever type the memory is.
+template <class Word>
+WEFT_DEV Word load_word(const void* p) {
+  Word word;
+  __builtin_memcpy(&word, __builtin_assume_aligned(p, alignof(Word)), sizeof(Word));
+  return word;
+}
+template <class Word>
+WEFT_DEV void store_word(void* p, Word word) {
+  __builtin_memcpy(__builtin_assume_aligned(p, alignof(Word)), &word, sizeof(Word));
+}
+
+// At a 16-byte aligned address.
+template <class Type>
+WEFT_DEV Pack<Type> load_pack(const void* p) {
+  return as_pack<Type>(platform::load16(p));
+}
+template <class Type>
+WEFT_DEV void store_pack(void* p, const Pack<Type>& pack) {
+  platform::store16(p, as_bytes(pack));
+}
+
+// The first `elems` elements at an element-aligned address, the rest of the pack zero; elems may
+// exceed the pack.
+template <class Type>
+WEFT_DEV Pack<Type> load_part(const void* p, size_t elems) {
+  using Storage = typename Type::storage;
+  Pack<Type> pack;
+  for (int i = 0; i < Pack<Type>::kElems; ++i) {
+    pack.elem[i] = size_t(i) < elems
+                       ? load_word<Storage>(static_cast<const char*>(p) + i * sizeof(Storage))
+                       : Storage{};
+  }
+  return pack;
+}
+template <class Type>
+WEFT_DEV void store_part(void* p, const Pack<Type>& pack, size_t elems) {
+  using Storage = typename Type::storage;
+  for (int i = 0; i < Pack<Type>::kElems; ++i) {
+    if (size_t(i) < elems)
+      store_word<Storage>(static_cast<char*>(p) + i * sizeof(Storage), pack.elem[i]);
+  }
+}
+
+// 16 bytes in words of the address's alignment.
+template <class Word>
+struct Words16 {
+  static constexpr int kWords = int(kPackBytes / sizeof(Word));
+  Word word[kWords];
+
+  static WEFT_DEV platform::Bytes16 load(const void* p) {
+    Words16 all;
+    for (int i = 0; i < kWords; ++i)
+      all.word[i] = load_word<Word>(static_cast<const char*>(p) + i * sizeof(Word));
+    return bits_as<platform::Bytes16>(all);
+  }
+  static WEFT_DEV void store(void* p, platform::Bytes16 bytes) {
+    const Words16 all = bits_as<Words16>(bytes);
+    for (int i = 0; i < kWords; ++i)
+      store_word<Word>(static_cast<char*>(p) + i * sizeof(Word), all.word[i]);
+  }
+};
+
+// Whether the platform reads and writes 16 bytes at any address in one access.
+template <class N>
+concept HasUnaligned16 = requires(const void* from, void* to) {
+  N::store16_unaligned(to, N::load16_unaligned(from));
+};
+
+// A whole pack at an element-aligned address. All lanes take the same branch: packs of a buffer are
+// 16 bytes apart.
+template <class Type, class N = platform::Native>
+WEFT_DEV Pack<Type> load_unaligned(const void* p) {
+  constexpr size_t kSize = sizeof(typename Type::storage);
+  const auto address = reinterpret_cast<uintptr_t>(p);
+  if constexpr (HasUnaligned16<N>) {
+    return as_pack<Type>(N::load16_unaligned(p));
+  } else if (kSize == 8 || address % 8 == 0) {
+    return as_pack<Type>(Words16<uint64_t>::load(p));
+  } else if (kSize == 4 || address % 4 == 0) {
+    return as_pack<Type>(Words16<uint32_t>::load(p));
+  } else if (kSize == 2 || address % 2 == 0) {
+    return as_pack<Type>(Words16<uint16_t>::load(p));
+  } else {
+    return as_pack<Type>(Words16<uint8_t>::load(p));
+  }
+}
+template <class Type, class N = platform::Native>
+WEFT_DEV void store_unaligned(void* p, const Pack<Type>& pack) {
+  constexpr size_t kSize = sizeof(typename Type::storage);
+  const auto address = reinterpret_cast<uintptr_t>(p);
+  if constexpr (HasUnaligned16<N>) {
+    N::store16_unaligned(p, as_bytes(pack));
+  } else if (kSize == 8 || address % 8 == 0) {
+    Words16<uint64_t>::store(p, as_bytes(pack));
+  } else if (kSize == 4 || address % 4 == 0) {
+    Words16<uint32_t>::store(p, as_bytes(pack));
+  } else if (kSize == 2 || address % 2 == 0) {
+    Words16<uint16_t>::store(p, as_bytes(pack));
+  } else {
+    Words16<uint8_t>::store(p, as_bytes(pack));
+  }
+}
+
+// A user's buffer of `elems` elements, seen as packs; the last one may be partial. Nothing outside
+// the buffer is touched.
+template <class Type>
+struct Input {
+  const char* base;
+  size_t elems;
+  bool aligned;
+
+  static WEFT_DEV Input of(const void* p, size_t elems) {
+    return {static_cast<const char*>(p), elems, is_pack_aligned(p)};
+  }
+  WEFT_DEV size_t packs() const { return packs_for<Type>(elems); }
+  WEFT_DEV Pack<Type> load(size_t index) const {
+    const char* from = base + index * kPackBytes;
+    const size_t left = elems - index * Pack<Type>::kElems;
+    if (left < size_t(Pack<Type>::kElems)) return load_part<Type>(from, left);
+    return aligned ? load_pack<Type>(from) : load_unaligned<Type>(from);
+  }
+};
+
+template <class Type>
+struct Output {
+  char* base;
+  size_t elems;
+  bool aligned;
+
+  static WEFT_DEV Output of(void* p, size_t elems) {
+    return {static_cast<char*>(p), elems, is_pack_aligned(p)};
+  }
+  WEFT_DEV size_t packs() const { return packs_for<Type>(elems); }
+  WEFT_DEV void store(size_t index, const Pack<Type>& pack) const {
+    char* to = base + index * kPackBytes;
+    const size_t left = elems - index * Pack<Type>::kElems;
+    if (left < size_t(Pack<Type>::kElems)) {
+      store_part(to, pack, left);
+    } else if (aligned) {
+      store_pack(to, pack);
+    } else {
+      store_unaligned(to, pack);
+    }
+  }
+};
+
+// ---- Arithmetic ----
+
+template <class Type>
+WEFT_HD Partial<Type> unpack(const Pack<Type>& pack) {
+  Partial<Type> partial;
+  for (int i = 0; i < Pack<Type>::kElems; ++i) partial.value[i] = Type::load(pack.elem[i]);
+  return partial;
+}
+
+// Rounds to the element type.
+template <class Type>
+WEFT_HD Pack<Type> repack(const Partial<Type>& partial) {
+  Pack<Type> pack;
+  for (int i = 0; i < Pack<Type>::kElems; ++i) pack.elem[i] = Type::store(partial.value[i]);
+  return pack;
+}
+
+template <class Op, class Type>
+WEFT_HD Partial<Type> combine(const Partial<Type>& a, const Partial<Type>& b, const OpArg& arg) {
+  Partial<Type> sum;
+  for (int i = 0; i < Pack<Type>::kElems; ++i) {
+    sum.value[i] = Reducer<Op, Type>::combine(a.value[i], b.value[i], arg);
+  }
+  return sum;
+}
+
+// Two packs, rounded once.
+template <class Op, class Type>
+WEFT_HD Pack<Type> combine(const Pack<Type>& a, const Pack<Type>& b, const OpArg& arg) {
+  return repack(combine<Op>(unpack(a), unpack(b), arg));
+}
+
+// What this rank contributes, from its input: to be folded here, sent to others, or both.
+template <class Op, class Type>
+WEFT_HD Pack<Type> pre(const Pack<Type>& input, const OpArg& arg) {
+  if constexpr (!Reducer<Op, Type>::kScales) return input;
+  if ((arg.flags & OpArg::kPreScale) == 0) return input;
+  Partial<Type> scaled = unpack(input);
+  for (int i = 0; i < Pack<Type>::kElems; ++i)
+    scaled.value[i] = Reducer<Op, Type>::pre(scaled.value[i], arg);
+  return repack(scaled);
+}
+
+// The result, from all contributions; before it is rounded.
+template <class Op, class Type>
+WEFT_HD Partial<Type> post(const Partial<Type>& all, const OpArg& arg) {
+  if constexpr (!Reducer<Op, Type>::kScales) return all;
+  if ((arg.flags & OpArg::kPostScale) == 0) return all;
+  Partial<Type> result;
+  for (int i = 0; i < Pack<Type>::kElems; ++i)
+    result.value[i] = Reducer<Op, Type>::post(all.value[i], arg);
+  return result;
+}
+
+}  // namespace weft
