@@ -1,5 +1,6 @@
-// The simulator of patterns (simulate.h). Each place runs its steps slice by slice, as a block of the engine does; a step can
-// run when all it receives has come and all it sends has a free slot. Places take turns in a random order.
+// The simulator of patterns (simulate.h). Each place runs its steps slice by slice, as a block of
+// the engine does; a step can run when all it receives has come and all it sends has a free slot.
+// Places take turns in a random order.
 #include "algorithms/simulate.h"
 
 #include <fmt/format.h>
@@ -23,12 +24,17 @@ struct Mark {
   int64_t path = 0;  // messages it took to get here
 };
 
-using Outputs = std::map<std::pair<int, int>, std::vector<Mark>>;  // by (loop, chunk): one mark per slice written
+using Outputs = std::map<std::pair<int, int>,
+                         std::vector<Mark>>;  // by (loop, chunk): one mark per slice written
 
 class Run {
  public:
   explicit Run(const Simulation& s)
-      : s_(s), links_(size_t(s.places) * s.places), outputs_(s.places), at_(s.places), random_(s.seed) {}
+      : s_(s),
+        links_(size_t(s.places) * s.places),
+        outputs_(s.places),
+        at_(s.places),
+        random_(s.seed) {}
 
   SimulationResult go() {
     std::vector<int> order(s_.places);
@@ -49,15 +55,6 @@ class Run {
 
   std::deque<Mark>& link(int from, int to) { return links_[size_t(from) * s_.places + to]; }
 
-  std::vector<int> places_of(const Peers& peers, int self) const {
-    std::vector<int> places;
-    if (peers.kind == Peers::Kind::kOne) places.push_back(peers.place);
-    if (peers.kind == Peers::Kind::kAll)
-      for (int p = 0; p < s_.places; ++p)
-        if (p != self) places.push_back(p);
-    return places;
-  }
-
   bool done(int place) const { return at_[place].loop == s_.loops; }
 
   // Runs the next slice of `place` if it can; a random number of turns later it may run more.
@@ -65,35 +62,34 @@ class Run {
     if (done(place)) return false;
     const Position at = at_[place];
     const Step step = s_.step(place, at.hop);
-    const auto from = places_of(step.recv, place), to = places_of(step.send, place);
-    for (int p : from)
-      if (link(p, place).empty()) return false;
-    for (int p : to)
-      if (int(link(place, p).size()) >= s_.fifo_slots) return false;
-    run(place, at, step, from, to);
+    if (step.recv.any() && link(step.recv.place, place).empty()) return false;
+    if (step.send.any() && int(link(place, step.send.place).size()) >= s_.fifo_slots) return false;
+    run(place, at, step);
     advance(place);
     return true;
   }
 
-  void run(int place, const Position& at, const Step& step, const std::vector<int>& from, const std::vector<int>& to) {
+  void run(int place, const Position& at, const Step& step) {
     std::optional<Mark> mark;
     if (step.read_input) mark = Mark{uint64_t(1) << place, false, at.loop, step.chunk, at.slice, 0};
-    for (int p : from) {
-      const Mark got = link(p, place).front();
-      link(p, place).pop_front();
+    if (step.recv.any()) {
+      const Mark got = link(step.recv.place, place).front();
+      link(step.recv.place, place).pop_front();
       if (got.loop != at.loop || got.chunk != step.chunk || got.slice != at.slice)
-        return wrong(place, at, fmt::format("received chunk {} of loop {} slice {}, expected chunk {}", got.chunk, got.loop,
-                                            got.slice, step.chunk));
+        return wrong(place, at,
+                     fmt::format("received chunk {} of loop {} slice {}, expected chunk {}",
+                                 got.chunk, got.loop, got.slice, step.chunk));
       mark = mark ? join(place, at, *mark, got) : got;
     }
     if (!mark) return wrong(place, at, "a step with nothing to take");
     if (step.finish && mark->finished) return wrong(place, at, "finished twice");
     mark->finished |= step.finish;
     if (step.write_output) outputs_[place][{at.loop, step.chunk}].push_back(*mark);
+    if (!step.send.any()) return;
     ++mark->path;
-    for (int p : to) link(place, p).push_back(*mark);
-    result_.messages += int64_t(to.size());
-    if (!to.empty()) result_.longest_path = std::max(result_.longest_path, mark->path);
+    link(place, step.send.place).push_back(*mark);
+    ++result_.messages;
+    result_.longest_path = std::max(result_.longest_path, mark->path);
   }
 
   Mark join(int place, const Position& at, Mark a, const Mark& b) {
@@ -130,14 +126,17 @@ class Run {
     if (marks.size() != (expected != 0 ? size_t(s_.slices_per_chunk) : 0))
       return wrong(place, at, fmt::format("chunk {} was written {} times", chunk, marks.size()));
     for (size_t slice = 0; slice < marks.size(); ++slice)
-      if (marks[slice].contributions != expected || !marks[slice].finished || marks[slice].slice != int(slice))
-        wrong(place, at, fmt::format("chunk {} slice {} holds {:#x}, expected {:#x}", chunk, slice,
-                                     marks[slice].contributions, expected));
+      if (marks[slice].contributions != expected || !marks[slice].finished ||
+          marks[slice].slice != int(slice))
+        wrong(place, at,
+              fmt::format("chunk {} slice {} holds {:#x}, expected {:#x}", chunk, slice,
+                          marks[slice].contributions, expected));
   }
 
   void wrong(int place, const Position& at, const std::string& what) {
     if (result_.error.empty())
-      result_.error = fmt::format("place {} of {}, loop {}, hop {}, slice {}: {}", place, s_.places, at.loop, at.hop, at.slice, what);
+      result_.error = fmt::format("place {} of {}, loop {}, hop {}, slice {}: {}", place, s_.places,
+                                  at.loop, at.hop, at.slice, what);
   }
 
   const Simulation& s_;

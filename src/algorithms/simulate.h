@@ -1,6 +1,7 @@
-// Runs a pattern on the CPU with marks instead of data, and says whether it is right: every output complete and written once,
-// every contribution taken once, every message what its receiver expects, no deadlock. Used by tests for every pattern and
-// rank count, and before a schedule that came from outside is trusted.
+// Runs a pattern on the CPU with marks instead of data, and says whether it is right: every output
+// complete and written once, every contribution taken once, every message what its receiver
+// expects, no deadlock. Used by tests for every pattern and rank count, and before a schedule that
+// came from outside is trusted.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ struct Simulation {
   int places = 1;
   int hops = 0;
   std::function<Step(int place, int hop)> step;
-  // Which contributions place `place` must find in chunk `chunk` of its output when all is done; 0: it must not write it.
+  // Which contributions place `place` must find in chunk `chunk` of its output when all is done; 0:
+  // it must not write it.
   std::function<uint64_t(int place, int chunk)> expected;
 
   int loops = 1;

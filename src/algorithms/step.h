@@ -1,9 +1,11 @@
-// What one rank does at one hop of an algorithm. A pattern (patterns/*.h) is a pure function that gives the Step of a hop;
-// the same text serves the kernel (device/engine.h), the simulator (simulate.h), the cost model and the network proxy.
-// Owns: the vocabulary. Does not own: how data moves (protocols) or which bytes a chunk is (chunks.h).
+// What one rank does at one hop of an algorithm. A pattern (patterns/*.h) is a pure function that
+// gives the Step of a hop; the same text serves the kernel (device/engine.h), the simulator
+// (simulate.h), the cost model and the network proxy. Owns: the vocabulary. Does not own: how data
+// moves (protocols) or which bytes a chunk is (chunks.h).
 //
-// Vocabulary. place: a rank's position in the order the pattern runs in, 0..n-1. chunk: what a hop moves, numbered 0..n-1
-// within a loop. hop: one step of the pattern. An operation on a channel runs all hops for loop 0, then for loop 1, ...
+// Vocabulary. place: a rank's position in the pattern, 0..n-1; here the rank itself. chunk: what a
+// hop moves, numbered 0..n-1 within a loop. hop: one step of the pattern. An operation on a channel
+// runs all hops for loop 0, then for loop 1, ...
 #pragma once
 
 #include <cstdint>
@@ -12,20 +14,17 @@
 
 namespace weft {
 
-// Whom a step receives from or sends to. `all` is every other place, taken in place order.
+// Whom a step receives from or sends to: nobody or one place.
 struct Peers {
-  enum class Kind : uint8_t { kNone, kOne, kAll };
-  Kind kind = Kind::kNone;
-  int16_t place = -1;  // of kOne
+  int16_t place = -1;
 
   static WEFT_HD constexpr Peers none() { return {}; }
-  static WEFT_HD constexpr Peers one(int place) { return {Kind::kOne, int16_t(place)}; }
-  static WEFT_HD constexpr Peers all() { return {Kind::kAll, -1}; }
-  WEFT_HD constexpr bool any() const { return kind != Kind::kNone; }
+  static WEFT_HD constexpr Peers one(int place) { return {int16_t(place)}; }
+  WEFT_HD constexpr bool any() const { return place >= 0; }
 };
 
-// A step takes the chunk from `recv` and, when asked, from the input, reduces what it has more than one of, and gives the
-// result to the output, when asked, and to `send`.
+// A step takes the chunk from `recv` and, when asked, from the input, reduces what it has more than
+// one of, and gives the result to the output, when asked, and to `send`.
 struct Step {
   Peers recv, send;
   bool read_input = false;    // this rank's contribution takes part (pre-scaled)

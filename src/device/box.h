@@ -1,10 +1,13 @@
-// What is laid out inside a box, the memory one rank writes in another rank's device (transport/links.h). Pure arithmetic.
+// What is laid out inside a box, the memory one rank writes in another rank's device
+// (transport/links.h). Pure arithmetic.
 //
-// The inbox that rank r has for peer p holds the flow p -> r: the header p stores at the start of each operation, and per
-// channel a FIFO of `slots` slots with one ready flag each. It also holds the credits of the opposite flow r -> p, since every
-// word is polled where it is local: r polls them here, p writes them.
+// The inbox that rank r has for peer p holds the flow p -> r: the header p stores at the start of
+// each operation, and per channel a FIFO of `slots` slots with one ready flag each. It also holds
+// the credits of the opposite flow r -> p, since every word is polled where it is local: r polls
+// them here, p writes them.
 //
-//   header | channel 0: flags line, credit line | channel 1 ... | channel 0: slot 0, slot 1, ... | channel 1 ...
+//   header | channel 0: flags line, credit line | channel 1 ... | channel 0: slot 0, slot 1, ... |
+//   channel 1 ...
 //
 // Words polled by one side never share a 128-byte line with words polled or written by the other.
 #pragma once
@@ -36,8 +39,11 @@ struct BoxLayout {
 
   WEFT_HD BoxHeader* header(void* box) const { return static_cast<BoxHeader*>(box); }
   // slots words, each counter32 | signature32, written by the sender.
-  WEFT_HD uint64_t* ready(void* box, uint32_t channel) const { return word(box, kLineBytes + channel * kControlBytes); }
-  // The number of slices the receiver has taken, in the upper half; written by the receiver of the opposite flow.
+  WEFT_HD uint64_t* ready(void* box, uint32_t channel) const {
+    return word(box, kLineBytes + channel * kControlBytes);
+  }
+  // The number of slices the receiver has taken, in the upper half; written by the receiver of the
+  // opposite flow.
   WEFT_HD uint64_t* credit(void* box, uint32_t channel) const {
     return word(box, kLineBytes + channel * kControlBytes + kLineBytes);
   }

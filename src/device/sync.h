@@ -1,12 +1,18 @@
-// Every wait and every post of the device side; the ordering rules are written here once (docs/memory-model.md numbers the
-// assumptions). Owns: the poll loop with its abort word and deadline, the report of a wait that gave up, the post.
+// Every wait and every post of the device side; the ordering rules are written here once
+// (docs/memory-model.md numbers the assumptions). Owns: the poll loop with its abort word and
+// deadline, the report of a wait that gave up, the post.
 //
 // Invariants
-//  1. Data before flag: every lane drains its own stores, the block meets, then the leader releases at system scope and stores
-//     the flag. Partner: the acquire after a hit in wait_word of the peer. (A barrier alone does not drain other waves: M-gfx9.)
-//  2. Reads before credit: the same post orders this block's loads of a slot before the credit that lets the peer overwrite it.
-//  3. No wait is silent or endless: it looks at the abort word every kSpinsPerCheck polls, and at the deadline if one is set.
-//  4. All lanes of a block leave together: a lane that gives up marks the block stopped, and stopped() is read after a barrier.
+//  1. Data before flag: every lane drains its own stores, the block meets, then the leader releases
+//  at system scope and stores
+//     the flag. Partner: the acquire after a hit in wait_word of the peer. (A barrier alone does
+//     not drain other waves: M-gfx9.)
+//  2. Reads before credit: the same post orders this block's loads of a slot before the credit that
+//  lets the peer overwrite it.
+//  3. No wait is silent or endless: it looks at the abort word every kSpinsPerCheck polls, and at
+//  the deadline if one is set.
+//  4. All lanes of a block leave together: a lane that gives up marks the block stopped, and
+//  stopped() is read after a barrier.
 #pragma once
 
 #include "device/work.h"
@@ -22,7 +28,8 @@ struct Waits {
   uint32_t sequence;
 
   static WEFT_DEV Waits of(const KernelArgs& args, uint32_t sequence) {
-    return {args.comm->host, args.deadline_ns == 0 ? 0 : platform::clock_ns() + args.deadline_ns, sequence};
+    return {args.comm->host, args.deadline_ns == 0 ? 0 : platform::clock_ns() + args.deadline_ns,
+            sequence};
   }
 };
 
@@ -33,15 +40,21 @@ struct WaitSite {
   uint64_t expected;
 };
 
-// Counters wrap; `seen` has reached `wanted` when it is not behind by the signed difference (invariant 2 of the design).
-WEFT_HD constexpr bool reached(uint32_t seen, uint32_t wanted) { return int32_t(seen - wanted) >= 0; }
+// Counters wrap; `seen` has reached `wanted` when it is not behind by the signed difference
+// (invariant 2 of the design).
+WEFT_HD constexpr bool reached(uint32_t seen, uint32_t wanted) {
+  return int32_t(seen - wanted) >= 0;
+}
 
-WEFT_HD constexpr uint64_t flag_word(uint32_t counter, uint32_t signature) { return uint64_t(counter) << 32 | signature; }
+WEFT_HD constexpr uint64_t flag_word(uint32_t counter, uint32_t signature) {
+  return uint64_t(counter) << 32 | signature;
+}
 WEFT_HD constexpr uint32_t flag_counter(uint64_t word) { return uint32_t(word >> 32); }
 WEFT_HD constexpr uint32_t flag_signature(uint64_t word) { return uint32_t(word); }
 
 // The first to give up writes the report; the host reads it (ncclCommGetAsyncError).
-WEFT_DEV void report_fault(const Waits& waits, Fault::Kind kind, const WaitSite& site, uint64_t seen) {
+WEFT_DEV void report_fault(const Waits& waits, Fault::Kind kind, const WaitSite& site,
+                           uint64_t seen) {
   HostWords* host = waits.host;
   if (platform::claim_system(&host->fault_claimed)) {
     host->fault.wait = site.wait;
@@ -68,9 +81,11 @@ WEFT_DEV bool must_leave(const Waits& waits, const WaitSite& site, uint64_t seen
   return false;
 }
 
-// Polls `word` until done(value); false when it gave up. Called by one lane; a block barrier follows.
+// Polls `word` until done(value); false when it gave up. Called by one lane; a block barrier
+// follows.
 template <class Done>
-WEFT_DEV bool wait_word(const Waits& waits, const uint64_t* word, const WaitSite& site, Done done, uint64_t& seen) {
+WEFT_DEV bool wait_word(const Waits& waits, const uint64_t* word, const WaitSite& site, Done done,
+                        uint64_t& seen) {
   for (unsigned spins = 1;; ++spins) {
     seen = platform::poll64(word);
     if (done(seen)) break;
@@ -82,23 +97,27 @@ WEFT_DEV bool wait_word(const Waits& waits, const uint64_t* word, const WaitSite
   return true;
 }
 
-// The peer's slice `counter` with `signature` is in its slot. A slot's flag stays until this rank gives credit, so another
-// signature on it is a mismatched call, never a later one.
-WEFT_DEV bool wait_ready(const Waits& waits, const uint64_t* ready, uint32_t counter, uint32_t signature, uint32_t rank,
-                         uint32_t channel) {
+// The peer's slice `counter` with `signature` is in its slot. A slot's flag stays until this rank
+// gives credit, so another signature on it is a mismatched call, never a later one.
+WEFT_DEV bool wait_ready(const Waits& waits, const uint64_t* ready, uint32_t counter,
+                         uint32_t signature, uint32_t rank, uint32_t channel) {
   const WaitSite site{Fault::kData, rank, channel, flag_word(counter, signature)};
   uint64_t seen = 0;
-  if (!wait_word(waits, ready, site, [=](uint64_t v) { return flag_counter(v) == counter; }, seen)) return false;
+  if (!wait_word(
+          waits, ready, site, [=](uint64_t v) { return flag_counter(v) == counter; }, seen))
+    return false;
   if (flag_signature(seen) == signature) return true;
   report_fault(waits, Fault::kMismatch, site, seen);
   return false;
 }
 
 // The peer has taken all slices before `counter`.
-WEFT_DEV bool wait_credit(const Waits& waits, const uint64_t* credit, uint32_t counter, uint32_t rank, uint32_t channel) {
+WEFT_DEV bool wait_credit(const Waits& waits, const uint64_t* credit, uint32_t counter,
+                          uint32_t rank, uint32_t channel) {
   const WaitSite site{Fault::kCredit, rank, channel, flag_word(counter, 0)};
   uint64_t seen = 0;
-  return wait_word(waits, credit, site, [=](uint64_t v) { return reached(flag_counter(v), counter); }, seen);
+  return wait_word(
+      waits, credit, site, [=](uint64_t v) { return reached(flag_counter(v), counter); }, seen);
 }
 
 // Before post_flag: all lanes' stores and loads are complete when any lane passes.

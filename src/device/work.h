@@ -1,5 +1,6 @@
 // What a kernel is told: the communicator as the device sees it, and the operations of one launch.
-// Plain data, written by the host (plan.cc, device_comm.cc), read by kernel.h. Sizes are bytes unless the name says more.
+// Plain data, written by the host (plan.cc, device_comm.cc), read by kernel.h. Sizes are bytes
+// unless the name says more.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +22,15 @@ struct Fault {
   enum Wait : uint32_t { kData, kCredit, kEarlierKernel };
   uint32_t kind;
   uint32_t wait;
-  uint32_t rank;      // the peer waited for
+  uint32_t rank;  // the peer waited for
   uint32_t channel;
   uint64_t expected;  // the word that was waited for: counter32 | signature32
   uint64_t seen;
   uint64_t sequence;  // of the operation, counted per communicator
 };
 
-// Words in host memory that the host writes and kernels read, and the other way round for the fault.
+// Words in host memory that the host writes and kernels read, and the other way round for the
+// fault.
 struct HostWords {
   uint32_t abort;     // not 0: leave at once
   uint32_t withdraw;  // not 0: a peer takes its buffers back: stop touching them (Peer protocol)
@@ -39,11 +41,11 @@ struct HostWords {
 
 // Words in device memory that kernels write for themselves and for a later kernel.
 struct DeviceWords {
-  uint32_t sequence;        // operations begun, counting empty ones; advances in block 0
-  uint32_t started;         // kernels begun
-  uint32_t done;            // kernels ended
-  uint32_t done_eager;      // of these, not from a graph: what a ticket waits for
-  uint32_t blocks_ended;    // of the running kernel
+  uint32_t sequence;             // operations begun, counting empty ones; advances in block 0
+  uint32_t started;              // kernels begun
+  uint32_t done;                 // kernels ended
+  uint32_t done_eager;           // of these, not from a graph: what a ticket waits for
+  uint32_t blocks_ended;         // of the running kernel
   uint32_t stage[kMaxChannels];  // hop each block is at, for reports
 };
 
@@ -62,8 +64,8 @@ struct DeviceComm {
   int32_t rank, size;
   BoxLayout box;
   uint32_t wire_version;
-  const DevicePeer* peers;     // [size], by rank
-  FlowCounters* counters;      // [size][box.channels]
+  const DevicePeer* peers;  // [size], by rank
+  FlowCounters* counters;   // [size][box.channels]
   DeviceWords* words;
   HostWords* host;
 };
@@ -74,9 +76,10 @@ struct Work {
   void* output;
   Chunking chunking;
   uint32_t slice_packs;  // packs in one slot
-  uint32_t signature;    // of the call: collective, count, type, op, root, algorithm, protocol, channels
+  uint32_t
+      signature;  // of the call: collective, count, type, op, root, algorithm, protocol, channels
   PatternId pattern;
-  uint64_t pre_scale;    // bits of device/reduce.h's argument
+  uint64_t pre_scale;  // bits of device/reduce.h's argument
   uint64_t post_scale;
   uint64_t op_arg;
 };
@@ -85,9 +88,9 @@ struct KernelArgs {
   const DeviceComm* comm;
   uint64_t deadline_ns;  // on a wait, 0: none
   uint32_t works;
-  uint32_t ticket;       // with has_ticket: the kernel begins when done_eager has reached it
+  uint32_t ticket;  // with has_ticket: the kernel begins when done_eager has reached it
   bool has_ticket;
-  bool eager;            // not recorded into a graph
+  bool eager;  // not recorded into a graph
   Work work[kMaxWorks];
 };
 

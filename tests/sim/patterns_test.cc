@@ -1,5 +1,5 @@
-// Every pattern, proved by the simulator for 1 to 64 places: right results, each contribution once, no deadlock at any depth.
-// And the simulator itself: it must see patterns that are wrong.
+// Every pattern, proved by the simulator for 1 to 64 places: right results, each contribution once,
+// no deadlock at any depth. And the simulator itself: it must see patterns that are wrong.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -56,8 +56,9 @@ TEST(Ring, LongestChainIsTwoRounds) {
 }
 
 TEST(Ring, AFullRingOfSlotsDeadlocks) {
-  // Why a chunk has fewer slices than a FIFO has slots, and a FIFO at least two slots: at hop 0 everybody sends and nobody
-  // receives, and at hop 1 a slice is taken from one FIFO while there is room in the next (docs/decisions/0002).
+  // Why a chunk has fewer slices than a FIFO has slots, and a FIFO at least two slots: at hop 0
+  // everybody sends and nobody receives, and at hop 1 a slice is taken from one FIFO while there is
+  // room in the next (docs/decisions/0002).
   for (int slots = 1; slots <= 4; ++slots) {
     Simulation s = all_reduce(PatternId::kRingAllReduce, 4);
     s.fifo_slots = slots;
@@ -78,15 +79,32 @@ TEST_P(BrokenRing, IsSeen) {
   s.step = [&, right](int place, int hop) {
     Step step = right(place, hop);
     switch (GetParam()) {
-      case 0: if (hop == 2) step.read_input = false; break;           // a contribution is lost
-      case 1: if (hop == n) step.read_input = true; break;            // one is taken twice
-      case 2: if (hop == 3) step.chunk = (step.chunk + 1) % n; break;  // another chunk than was sent
-      case 3: if (hop == 2 * n - 2) step.write_output = false; break; // the last chunk is not kept
-      case 4: if (hop == 1) step.finish = true; break;                // scaled too early
-      case 5: if (hop == n - 1) step.finish = false; break;           // never scaled
-      case 6: if (place == 2 && hop == 2) step.send = Peers::none(); break;
-      case 7: if (hop == 0) step.recv = Peers::one((place + n - 1) % n); break;
-      default: break;
+      case 0:
+        if (hop == 2) step.read_input = false;
+        break;  // a contribution is lost
+      case 1:
+        if (hop == n) step.read_input = true;
+        break;  // one is taken twice
+      case 2:
+        if (hop == 3) step.chunk = (step.chunk + 1) % n;
+        break;  // another chunk than was sent
+      case 3:
+        if (hop == 2 * n - 2) step.write_output = false;
+        break;  // the last chunk is not kept
+      case 4:
+        if (hop == 1) step.finish = true;
+        break;  // scaled too early
+      case 5:
+        if (hop == n - 1) step.finish = false;
+        break;  // never scaled
+      case 6:
+        if (place == 2 && hop == 2) step.send = Peers::none();
+        break;
+      case 7:
+        if (hop == 0) step.recv = Peers::one((place + n - 1) % n);
+        break;
+      default:
+        break;
     }
     return step;
   };

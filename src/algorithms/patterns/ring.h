@@ -1,7 +1,9 @@
-// Ring algorithms: every rank talks to its two neighbours only, so one link each way carries everything.
+// Ring algorithms: every rank talks to its two neighbours only, so one link each way carries
+// everything.
 //
-// Vocabulary: n places in a circle; place p receives from p-1 and sends to p+1 (mod n). Chunk c of a loop starts at place c.
-// Source: P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 2009.
+// Vocabulary: n places in a circle; place p receives from p-1 and sends to p+1 (mod n). Chunk c of
+// a loop starts at place c. Source: P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce
+// algorithms for clusters of workstations", JPDC 2009.
 #pragma once
 
 #include "algorithms/step.h"
@@ -14,7 +16,8 @@ namespace weft {
 //             hop n-1      the sum is complete: keep it and send it on
 //   gather    hop n..2n-3  receive a sum, keep it, send it on
 //             hop 2n-2     receive the last sum, keep it
-// At every hop the chunk is the one that started h places back. Steps 2n-1; each link carries 2(n-1)/n of the buffer.
+// At every hop the chunk is the one that started h places back. Steps 2n-1; each link carries
+// 2(n-1)/n of the buffer.
 struct RingAllReduce {
   static WEFT_HD constexpr int hops(int n) { return 2 * n - 1; }
 

@@ -1,6 +1,7 @@
-// Device primitives of the host platform: kernels are C++ functions that our own HIP runtime for the CPU runs as fibers.
-// Owns: what src/platform/README.md lists for device_platform.h. A block has kHostLanes lanes: 1 for speed (loops vectorise),
-// 4 in checking mode, where every lane is a fiber and ThreadSanitizer sees a missing barrier.
+// Device primitives of the host platform: kernels are C++ functions that our own HIP runtime for
+// the CPU runs as fibers. Owns: what src/platform/README.md lists for device_platform.h. A block
+// has kHostLanes lanes: 1 for speed (loops vectorise), 4 in checking mode, where every lane is a
+// fiber and ThreadSanitizer sees a missing barrier.
 #pragma once
 
 #include <hip/hip_host.h>
@@ -42,10 +43,14 @@ WEFT_DEV void post32(uint32_t* p, uint32_t v) {
   hipHostNotify(p);
 }
 // Adds within the device, orders both ways, returns the value before.
-WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) { return __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL); }
+WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) {
+  return __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL);
+}
 
 // True for the first caller only, over all devices and the host.
-WEFT_DEV bool claim_system(uint32_t* p) { return __atomic_exchange_n(p, 1u, __ATOMIC_ACQ_REL) == 0; }
+WEFT_DEV bool claim_system(uint32_t* p) {
+  return __atomic_exchange_n(p, 1u, __ATOMIC_ACQ_REL) == 0;
+}
 
 WEFT_DEV void acquire_system() {}
 WEFT_DEV void release_system() {}
@@ -69,7 +74,10 @@ struct BlockShared {
 class Block {
  public:
   explicit Block(const hipHostLane& at)
-      : shared_(static_cast<BlockShared*>(at.shared)), index_(at.block), grid_(at.grid), lane_(at.lane) {}
+      : shared_(static_cast<BlockShared*>(at.shared)),
+        index_(at.block),
+        grid_(at.grid),
+        lane_(at.lane) {}
 
   WEFT_DEV unsigned index() const { return index_; }
   WEFT_DEV unsigned grid() const { return grid_; }
@@ -109,7 +117,8 @@ void run_block(const void* args) {
 }
 
 template <class Body, class Args>
-inline const hipHostKernel kBlockKernel = {hipHostKernelMagic, Body::kName, &run_block<Body, Args>, sizeof(Args), kHostLanes};
+inline const hipHostKernel kBlockKernel = {hipHostKernelMagic, Body::kName, &run_block<Body, Args>,
+                                           sizeof(Args), kHostLanes};
 
 template <class Body, class Args>
 const void* kernel_address() {
