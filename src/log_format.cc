@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <hip/hip_runtime.h>
 #include <limits.h>
+#include <rccl/rccl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
