@@ -9,12 +9,13 @@
 #include "algorithms/chunks.h"
 #include "algorithms/pattern.h"
 #include "device/box.h"
+#include "device/op_arg.h"
 
 namespace weft {
 
 // Bounds of one launch. A kernel's arguments stay well under the 4 KiB that every runtime allows.
 inline constexpr uint32_t kMaxWorks = 8;
-inline constexpr uint32_t kMaxChannels = 64;
+inline constexpr uint32_t kMaxChannels = 128;
 
 // Where a wait gave up, and why; the first block of a launch that gives up writes it (invariant 5).
 struct Fault {
@@ -39,14 +40,16 @@ struct HostWords {
   Fault fault;
 };
 
-// Words in device memory that kernels write for themselves and for a later kernel.
+// Words in device memory that kernels write, for a later kernel and for reports. The last block of
+// a kernel advances the counters, so they stand still while any block of it still reads them.
 struct DeviceWords {
-  uint32_t sequence;             // operations begun, counting empty ones; advances in block 0
-  uint32_t started;              // kernels begun
-  uint32_t done;                 // kernels ended
-  uint32_t done_eager;           // of these, not from a graph: what a ticket waits for
+  uint64_t
+      done_eager;     // kernels ended that were not in a graph, upper half: what a ticket waits for
+  uint32_t sequence;  // operations begun, counting empty ones
+  uint32_t started;   // kernels begun
+  uint32_t done;      // kernels ended
   uint32_t blocks_ended;         // of the running kernel
-  uint32_t stage[kMaxChannels];  // hop each block is at, for reports
+  uint32_t stage[kMaxChannels];  // steps a channel has gone through in its operation
 };
 
 // Slices sent and received so far on one channel with one peer; wraps.
@@ -75,18 +78,16 @@ struct Work {
   const void* input;
   void* output;
   Chunking chunking;
+  OpArg op;
   uint32_t slice_packs;  // packs in one slot
   uint32_t
       signature;  // of the call: collective, count, type, op, root, algorithm, protocol, channels
   PatternId pattern;
-  uint64_t pre_scale;  // bits of device/reduce.h's argument
-  uint64_t post_scale;
-  uint64_t op_arg;
 };
 
 struct KernelArgs {
   const DeviceComm* comm;
-  uint64_t deadline_ns;  // on a wait, 0: none
+  uint64_t deadline_ns;  // on each wait, 0: none
   uint32_t works;
   uint32_t ticket;  // with has_ticket: the kernel begins when done_eager has reached it
   bool has_ticket;

@@ -42,6 +42,9 @@ WEFT_DEV void post32(uint32_t* p, uint32_t v) {
   __atomic_store_n(p, v, __ATOMIC_RELEASE);
   hipHostNotify(p);
 }
+// A store that nobody waits for: seen some time later.
+WEFT_DEV void note64(uint64_t* p, uint64_t v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
+WEFT_DEV void note32(uint32_t* p, uint32_t v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
 // Adds within the device, orders both ways, returns the value before.
 WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) {
   return __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL);
@@ -67,7 +70,7 @@ WEFT_DEV uint64_t clock_ns() {
 }
 
 // What the lanes of one block share.
-struct BlockShared {
+struct alignas(16) BlockShared {
   uint32_t stop;  // a lane gave up: the block leaves
 };
 
@@ -101,6 +104,9 @@ class Block {
   WEFT_DEV void each_batch(size_t n, F f) const {
     for (size_t i = lane(); i < n; i += width()) f.template operator()<1>(i, size_t(width()));
   }
+
+  // Memory that the lanes share, of the size asked for at launch.
+  WEFT_DEV void* scratch() const { return shared_ + 1; }
 
   WEFT_DEV void stop() const { __atomic_store_n(&shared_->stop, 1u, __ATOMIC_RELAXED); }
   // Whether any lane stopped; the same for all lanes between two barriers.

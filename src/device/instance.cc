@@ -1,0 +1,22 @@
+// The kernels of one element type. Compiled once a type with -DWEFT_INSTANCE_TYPE=...; holds
+// nothing else.
+#include "device/kernel.h"
+#include "device/kernels.h"
+#include "device/simple.h"
+
+namespace weft {
+namespace {
+
+template <class Protocol, class Op>
+const void* address() {
+  return platform::kernel_address<CollectiveKernel<Protocol, WEFT_INSTANCE_TYPE, Op>, KernelArgs>();
+}
+
+}  // namespace
+
+template <>
+KernelSet kernels_of_type<WEFT_INSTANCE_TYPE>() {
+  return {{{address<Simple, Sum>(), address<Simple, Prod>(), address<Simple, MinMax>()}}};
+}
+
+}  // namespace weft

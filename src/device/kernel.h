@@ -1,0 +1,76 @@
+// The kernel: arguments, its place in the order of the communicator, channels, done. One per
+// (protocol, type, op), chosen on the host (kernels.h). Owns: tickets, the header of a call, the
+// started and done words. Next on the path: engine.h.
+#pragma once
+
+#include "device/engine.h"
+
+namespace weft {
+
+// The kernel before this one on the communicator has ended, when it ran on another stream.
+WEFT_DEV bool wait_turn(const Block& block, const KernelArgs& args, const Waits& waits) {
+  if (!args.has_ticket) return true;
+  if (block.leader()) {
+    const WaitSite site{Fault::kEarlierKernel, uint32_t(args.comm->rank), 0,
+                        flag_word(args.ticket, 0)};
+    uint64_t seen = 0;
+    const auto ended = [&](uint64_t word) { return reached(flag_counter(word), args.ticket); };
+    if (!wait_word(waits, &args.comm->words->done_eager, site, ended, seen)) block.stop();
+  }
+  block.sync();
+  return !block.stopped();
+}
+
+// Tells every peer which call this rank is in (invariant 4 of the design).
+WEFT_DEV void announce(const Block& block, const DeviceComm& comm, uint32_t sequence,
+                       uint32_t signature) {
+  block.each(comm.size, [&](size_t peer) {
+    if (comm.peers[peer].outbox == nullptr) return;
+    BoxHeader* header = comm.box.header(comm.peers[peer].outbox);
+    platform::note64(&header->wire_version, comm.wire_version);
+    platform::note64(&header->call, flag_word(sequence, signature));
+  });
+}
+
+// The last block to come here advances the words of the communicator.
+WEFT_DEV void end_kernel(const Block& block, const KernelArgs& args) {
+  DeviceWords* words = args.comm->words;
+  complete(block);
+  if (!block.leader()) return;
+  platform::release_device();
+  if (platform::add_device32(&words->blocks_ended, 1) + 1 != block.grid()) return;
+  platform::acquire_device();
+  words->blocks_ended = 0;
+  words->sequence += args.works;
+  words->done += 1;
+  if (args.eager)
+    post_flag(&words->done_eager, flag_counter(words->done_eager) + 1, 0);  // partner: wait_turn
+}
+
+template <class Protocol, class Type, class Op>
+struct CollectiveKernel {
+  static constexpr const char* kName = "weft_collective";
+
+  WEFT_DEV void operator()(const Block& block, const KernelArgs& args) const {
+    run(block, args);
+    end_kernel(block, args);
+  }
+
+ private:
+  WEFT_DEV void run(const Block& block, const KernelArgs& args) const {
+    const DeviceComm& comm = *args.comm;
+    const Waits waits = Waits::of(args, platform::poll32(&comm.words->sequence));
+    if (!wait_turn(block, args, waits)) return;
+    if (block.index() == 0 && block.leader())
+      platform::note32(&comm.words->started, comm.words->done + 1);
+    for (uint32_t w = 0; w < args.works; ++w) {
+      const Work& work = args.work[w];
+      if (block.index() == 0) announce(block, comm, waits.sequence + w + 1, work.signature);
+      for (uint32_t channel = block.index(); channel < work.chunking.channels;
+           channel += block.grid())
+        if (!run_channel<Protocol, Type, Op>(block, comm, work, waits, channel)) return;
+    }
+  }
+};
+
+}  // namespace weft

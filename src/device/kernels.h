@@ -1,0 +1,45 @@
+// The kernels of the library, chosen on the host. Owns: the names of protocols, element types and
+// op bodies that a kernel exists for. instance.cc makes the kernels of one type, kernels.cc
+// collects them.
+#pragma once
+
+#include <cstdint>
+
+#include "device/types.h"
+
+namespace weft {
+
+enum class Protocol : uint8_t { kSimple };
+inline constexpr int kProtocolCount = 1;
+
+// min and max are one body, signed and unsigned integers share all of them (op_arg.h).
+enum class OpBody : uint8_t { kSum, kProd, kMinMax };
+inline constexpr int kOpBodyCount = 3;
+
+enum class ElementType : uint8_t {
+  kInt8,
+  kInt32,
+  kInt64,
+  kFloat16,
+  kBfloat16,
+  kFloat32,
+  kFloat64,
+  kFp8E4m3,
+  kFp8E5m2,
+  kFp8E4m3Fnuz,
+  kFp8E5m2Fnuz,
+};
+inline constexpr int kElementTypeCount = 11;
+
+// What hipLaunchKernel takes, by [protocol][op body].
+struct KernelSet {
+  const void* kernel[kProtocolCount][kOpBodyCount];
+};
+
+// Of one element type; defined by instance.cc, compiled once a type.
+template <class Type>
+KernelSet kernels_of_type();
+
+const void* kernel_of(Protocol protocol, ElementType type, OpBody body);
+
+}  // namespace weft
