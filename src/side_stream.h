@@ -1,0 +1,53 @@
+// A stream for the library's own short work (zeroing, probing) on the current device. Non-blocking,
+// so it never waits for the user's default stream; made when needed and destroyed again, since
+// devices have few hardware queues. Its wait has a limit: work on a broken path may never finish,
+// and then the stream is left behind, not destroyed (that would wait).
+#pragma once
+
+#include <hip/hip_runtime.h>
+
+#include <chrono>
+#include <thread>
+
+#include "hip_check.h"
+
+namespace weft {
+
+class SideStream {
+ public:
+  SideStream() {
+    hip_check(hipStreamCreateWithFlags(&stream_, hipStreamNonBlocking), "creating a stream");
+  }
+  ~SideStream() {
+    if (!stuck_) (void)hipStreamDestroy(stream_);
+  }
+  SideStream(const SideStream&) = delete;
+  SideStream& operator=(const SideStream&) = delete;
+
+  hipStream_t get() const { return stream_; }
+  // Something given to this stream did not end in time; nothing more can be done with it.
+  bool stuck() const { return stuck_; }
+
+  // hipSuccess when all work ended well, hipErrorNotReady after `limit`, else the error of the
+  // work.
+  hipError_t wait(std::chrono::milliseconds limit) {
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    for (;;) {
+      const hipError_t state = hipStreamQuery(stream_);
+      if (state != hipErrorNotReady) return state;
+      (void)hipGetLastError();
+      if (std::chrono::steady_clock::now() > deadline) {
+        stuck_ = true;
+        return hipErrorNotReady;
+      }
+      std::this_thread::sleep_for(kPollInterval);
+    }
+  }
+
+ private:
+  static constexpr std::chrono::microseconds kPollInterval{20};
+  hipStream_t stream_ = nullptr;
+  bool stuck_ = false;
+};
+
+}  // namespace weft
