@@ -1,4 +1,5 @@
-// See last_error.h. The storage is plain arrays: nothing is destroyed at exit, when an atexit handler may still ask.
+// See last_error.h. The storage is plain arrays: nothing is destroyed at exit, when an atexit
+// handler may still ask.
 #include "last_error.h"
 
 #include <algorithm>

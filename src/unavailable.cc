@@ -1,0 +1,152 @@
+// Functions of RCCL 2.28.3 that this version exports and refuses. Owns: their symbols, nothing
+// else. A function leaves this file when it gets a body in api.cc or beside it. What NCCL added
+// later: unavailable_newer.cc.
+#include "unavailable.h"
+
+#include "api_name.h"
+#include "last_error.h"
+#include "log.h"
+
+namespace weft {
+
+ncclResult_t unavailable(const char* name) noexcept {
+  set_last_error(std::string(name) + ": not available in this version");
+  log_warn("{}: not available in this version", name);
+  return ncclInvalidUsage;
+}
+
+}  // namespace weft
+
+using weft::unavailable;
+
+WEFT_API(ncclCommSplit)
+ncclResult_t ncclCommSplit(ncclComm_t, int, int, ncclComm_t*, ncclConfig_t*) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclCommShrink)
+ncclResult_t ncclCommShrink(ncclComm_t, int*, int, ncclComm_t*, ncclConfig_t*, int) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclCommRegister)
+ncclResult_t ncclCommRegister(const ncclComm_t, void*, size_t, void**) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclCommDeregister)
+ncclResult_t ncclCommDeregister(const ncclComm_t, void*) { return unavailable(__func__); }
+
+WEFT_API(ncclCommWindowRegister)
+ncclResult_t ncclCommWindowRegister(ncclComm_t, void*, size_t, ncclWindow_t*, int) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclCommWindowDeregister)
+ncclResult_t ncclCommWindowDeregister(ncclComm_t, ncclWindow_t) { return unavailable(__func__); }
+
+WEFT_API(ncclRedOpCreatePreMulSum)
+ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t*, void*, ncclDataType_t, ncclScalarResidence_t,
+                                      ncclComm_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclRedOpDestroy)
+ncclResult_t ncclRedOpDestroy(ncclRedOp_t, ncclComm_t) { return unavailable(__func__); }
+
+WEFT_API(ncclAllReduceWithBias)
+ncclResult_t ncclAllReduceWithBias(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t,
+                                   ncclComm_t, hipStream_t, const void*) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclReduce)
+ncclResult_t ncclReduce(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, int, ncclComm_t,
+                        hipStream_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclBroadcast)
+ncclResult_t ncclBroadcast(const void*, void*, size_t, ncclDataType_t, int, ncclComm_t,
+                           hipStream_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclBcast)
+ncclResult_t ncclBcast(void*, size_t, ncclDataType_t, int, ncclComm_t, hipStream_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclReduceScatter)
+ncclResult_t ncclReduceScatter(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t,
+                               hipStream_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclAllGather)
+ncclResult_t ncclAllGather(const void*, void*, size_t, ncclDataType_t, ncclComm_t, hipStream_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclAlltoAll)
+ncclResult_t ncclAlltoAll(const void*, void*, size_t, ncclDataType_t, ncclComm_t, hipStream_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclAllToAll)
+ncclResult_t ncclAllToAll(const void*, void*, size_t, ncclDataType_t, ncclComm_t, hipStream_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclAlltoAllv)
+ncclResult_t ncclAlltoAllv(const void*, const size_t*, const size_t*, void*, const size_t*,
+                           const size_t*, ncclDataType_t, ncclComm_t, hipStream_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclAllToAllv)
+ncclResult_t ncclAllToAllv(const void*, const size_t*, const size_t*, void*, const size_t*,
+                           const size_t*, ncclDataType_t, ncclComm_t, hipStream_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclGather)
+ncclResult_t ncclGather(const void*, void*, size_t, ncclDataType_t, int, ncclComm_t, hipStream_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclScatter)
+ncclResult_t ncclScatter(const void*, void*, size_t, ncclDataType_t, int, ncclComm_t, hipStream_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclSend)
+ncclResult_t ncclSend(const void*, size_t, ncclDataType_t, int, ncclComm_t, hipStream_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclRecv)
+ncclResult_t ncclRecv(void*, size_t, ncclDataType_t, int, ncclComm_t, hipStream_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(ncclGroupSimulateEnd)
+ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t*) { return unavailable(__func__); }
+
+WEFT_API(mscclLoadAlgo)
+ncclResult_t mscclLoadAlgo(const char*, mscclAlgoHandle_t*, int) { return unavailable(__func__); }
+
+WEFT_API(mscclRunAlgo)
+ncclResult_t mscclRunAlgo(const void*, const size_t*, const size_t*, void*, const size_t*,
+                          const size_t*, size_t, ncclDataType_t, int, int, ncclRedOp_t,
+                          mscclAlgoHandle_t, ncclComm_t, hipStream_t) {
+  return unavailable(__func__);
+}
+
+WEFT_API(mscclUnloadAlgo)
+ncclResult_t mscclUnloadAlgo(mscclAlgoHandle_t) { return unavailable(__func__); }
+
+ncclResult_t rcclGetAlgoInfo(ncclComm_t, int, uint64_t, ncclDataType_t, int, int, int, int*, int*,
+                             int*) {
+  return unavailable(__func__);
+}
