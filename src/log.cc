@@ -3,11 +3,11 @@
 #include "log.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -19,10 +19,7 @@ namespace weft {
 
 namespace {
 
-// A holder may be gone in a child after fork, so nobody waits for longer than this: a line that
-// might be torn is better than a program that hangs in its log.
-constexpr auto kLockLimit = std::chrono::milliseconds(200);
-using Lock = std::unique_lock<std::timed_mutex>;
+using Lock = std::lock_guard<std::mutex>;
 
 // An open log file, or one of the process's own descriptors.
 class Output {
@@ -75,7 +72,7 @@ struct Log {
   std::atomic<int> level{kUnknown};
   std::atomic<uint32_t> subsystems{0};
 
-  std::timed_mutex mutex;  // everything below
+  std::mutex mutex;  // everything below
   LogStyle style;
   std::string path;  // NCCL_DEBUG_FILE as given
   std::unique_ptr<Output> output;
@@ -83,20 +80,35 @@ struct Log {
   std::string last_warning;
 };
 
+Log* make_log();
+
 Log& the_log() {
-  static auto& log = *new Log;
+  static Log& log = *make_log();
   return log;
 }
 
-// Reads the settings unless done. The lock is held by the caller.
-void start(Log& log) {
-  if (log.level.load(std::memory_order_relaxed) != Log::kUnknown) return;
+// A fork waits until no line is being written, so that the child does not inherit a lock whose
+// holder is not there.
+Log* make_log() {
+  auto* log = new Log;
+  pthread_atfork([] { the_log().mutex.lock(); }, [] { the_log().mutex.unlock(); },
+                 [] { the_log().mutex.unlock(); });
+  return log;
+}
+
+// Reads the settings. The lock is held by the caller. The level never goes back to kUnknown, so
+// that a line of another thread is not lost between two loads of it.
+void load_settings(Log& log) {
   LogConfig config = read_log_config();
   log.style = make_style(config);
   log.path = config.file;
   log.output.reset();
   log.subsystems.store(log.style.subsystems, std::memory_order_relaxed);
   log.level.store(static_cast<int>(log.style.level), std::memory_order_relaxed);
+}
+
+void load_settings_once(Log& log) {
+  if (log.level.load(std::memory_order_relaxed) == Log::kUnknown) load_settings(log);
 }
 
 // The file is opened by the first line of each process, so that a child after fork gets a file of
@@ -122,8 +134,8 @@ bool log_enabled(LogLevel level, Subsystem subsystem) noexcept {
   Log& log = the_log();
   if (log.level.load(std::memory_order_relaxed) == Log::kUnknown) {
     try {
-      Lock lock(log.mutex, kLockLimit);
-      start(log);
+      Lock lock(log.mutex);
+      load_settings_once(log);
     } catch (...) {  // no memory: quiet
       return false;
     }
@@ -137,12 +149,12 @@ void log_line(LogLevel level, Subsystem subsystem, LogPlace place, std::string_v
   try {
     Log& log = the_log();
     if (level == LogLevel::kWarn || level == LogLevel::kError) {
-      Lock lock(log.mutex, kLockLimit);
+      Lock lock(log.mutex);
       log.last_warning = text;
     }
     if (!log_enabled(level, subsystem)) return;
-    Lock lock(log.mutex, kLockLimit);
-    start(log);
+    Lock lock(log.mutex);
+    load_settings_once(log);
     std::string line = format_line(log.style, level, subsystem, place, text);
     output_of(log).write_all(line);
   } catch (...) {  // no memory: the line is lost, as log.h says
@@ -168,16 +180,15 @@ void log_version_banner() noexcept {
 void log_reset() noexcept {
   try {
     Log& log = the_log();
-    Lock lock(log.mutex, kLockLimit);
-    log.level.store(Log::kUnknown, std::memory_order_relaxed);
-    start(log);
+    Lock lock(log.mutex);
+    load_settings(log);
   } catch (...) {  // no memory: the next line starts the log again
   }
 }
 
 std::string log_last_warning() {
   Log& log = the_log();
-  Lock lock(log.mutex, kLockLimit);
+  Lock lock(log.mutex);
   return log.last_warning;
 }
 
