@@ -2,8 +2,9 @@
 # - Symbolic: a call inside the library is never caught by a symbol of the program it is preloaded into.
 # - libstdc++ and libsodium are linked in and hidden: the program may carry other versions of both. Not under a sanitizer, whose
 #   runtime must see the one libstdc++ of the process.
-add_library(rccl SHARED $<TARGET_OBJECTS:weft_core>)
-target_link_libraries(rccl PRIVATE weft_core)  # for what it links; its objects are all here already
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/librccl.cc CONTENT "// Empty: a target needs a source, and all of weft_core is linked.\n")
+add_library(rccl SHARED ${PROJECT_BINARY_DIR}/librccl.cc)
+target_link_libraries(rccl PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,weft_core>)
 target_include_directories(rccl INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 target_link_libraries(rccl INTERFACE $<BUILD_INTERFACE:weft_hip> $<INSTALL_INTERFACE:hip::host>)
 target_link_options(rccl PRIVATE -Wl,-Bsymbolic -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
