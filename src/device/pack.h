@@ -11,14 +11,22 @@
 namespace weft {
 
 inline constexpr size_t kPackBytes = 16;
+inline constexpr int kWords = 4;  // of 32 bits, in a pack
 
 template <class Type>
-struct alignas(16) Pack {
+struct Pack {
   static constexpr int kElems = int(kPackBytes / sizeof(typename Type::storage));
-  typename Type::storage elem[kElems];
+  platform::Bytes16 bytes;
 };
 
-// The accumulators of one pack.
+// The elements of a pack in memory order.
+template <class Type>
+struct Elements {
+  typename Type::storage elem[Pack<Type>::kElems];
+};
+
+// The accumulators of one pack, in an order of its own: with vectors, narrow elements are taken
+// from the four words side by side, all lowest ones first, which needs shifts and no shuffles.
 template <class Type>
 struct Partial {
   typename Type::accumulator value[Pack<Type>::kElems];
@@ -32,15 +40,6 @@ WEFT_HD constexpr size_t packs_for(size_t elems) {
 
 WEFT_HD bool is_pack_aligned(const void* p) {
   return reinterpret_cast<uintptr_t>(p) % kPackBytes == 0;
-}
-
-template <class Type>
-WEFT_HD Pack<Type> as_pack(platform::Bytes16 bytes) {
-  return bits_as<Pack<Type>>(bytes);
-}
-template <class Type>
-WEFT_HD platform::Bytes16 as_bytes(const Pack<Type>& pack) {
-  return bits_as<platform::Bytes16>(pack);
 }
 
 // ---- Memory ----
@@ -60,11 +59,11 @@ WEFT_DEV void store_word(void* p, Word word) {
 // At a 16-byte aligned address.
 template <class Type>
 WEFT_DEV Pack<Type> load_pack(const void* p) {
-  return as_pack<Type>(platform::load16(p));
+  return {platform::load16(p)};
 }
 template <class Type>
 WEFT_DEV void store_pack(void* p, const Pack<Type>& pack) {
-  platform::store16(p, as_bytes(pack));
+  platform::store16(p, pack.bytes);
 }
 
 // The first `elems` elements at an element-aligned address, the rest of the pack zero; elems may
@@ -72,20 +71,21 @@ WEFT_DEV void store_pack(void* p, const Pack<Type>& pack) {
 template <class Type>
 WEFT_DEV Pack<Type> load_part(const void* p, size_t elems) {
   using Storage = typename Type::storage;
-  Pack<Type> pack;
+  Elements<Type> all;
   for (int i = 0; i < Pack<Type>::kElems; ++i) {
-    pack.elem[i] = size_t(i) < elems
-                       ? load_word<Storage>(static_cast<const char*>(p) + i * sizeof(Storage))
-                       : Storage{};
+    all.elem[i] = size_t(i) < elems
+                      ? load_word<Storage>(static_cast<const char*>(p) + i * sizeof(Storage))
+                      : Storage{};
   }
-  return pack;
+  return {bits_as<platform::Bytes16>(all)};
 }
 template <class Type>
 WEFT_DEV void store_part(void* p, const Pack<Type>& pack, size_t elems) {
   using Storage = typename Type::storage;
+  const auto all = bits_as<Elements<Type>>(pack.bytes);
   for (int i = 0; i < Pack<Type>::kElems; ++i) {
     if (size_t(i) < elems)
-      store_word<Storage>(static_cast<char*>(p) + i * sizeof(Storage), pack.elem[i]);
+      store_word<Storage>(static_cast<char*>(p) + i * sizeof(Storage), all.elem[i]);
   }
 }
 
@@ -121,15 +121,15 @@ WEFT_DEV Pack<Type> load_unaligned(const void* p) {
   constexpr size_t kSize = sizeof(typename Type::storage);
   const auto address = reinterpret_cast<uintptr_t>(p);
   if constexpr (HasUnaligned16<N>) {
-    return as_pack<Type>(N::load16_unaligned(p));
+    return {N::load16_unaligned(p)};
   } else if (kSize == 8 || address % 8 == 0) {
-    return as_pack<Type>(Words16<uint64_t>::load(p));
+    return {Words16<uint64_t>::load(p)};
   } else if (kSize == 4 || address % 4 == 0) {
-    return as_pack<Type>(Words16<uint32_t>::load(p));
+    return {Words16<uint32_t>::load(p)};
   } else if (kSize == 2 || address % 2 == 0) {
-    return as_pack<Type>(Words16<uint16_t>::load(p));
+    return {Words16<uint16_t>::load(p)};
   } else {
-    return as_pack<Type>(Words16<uint8_t>::load(p));
+    return {Words16<uint8_t>::load(p)};
   }
 }
 template <class Type, class N = platform::Native>
@@ -137,15 +137,15 @@ WEFT_DEV void store_unaligned(void* p, const Pack<Type>& pack) {
   constexpr size_t kSize = sizeof(typename Type::storage);
   const auto address = reinterpret_cast<uintptr_t>(p);
   if constexpr (HasUnaligned16<N>) {
-    N::store16_unaligned(p, as_bytes(pack));
+    N::store16_unaligned(p, pack.bytes);
   } else if (kSize == 8 || address % 8 == 0) {
-    Words16<uint64_t>::store(p, as_bytes(pack));
+    Words16<uint64_t>::store(p, pack.bytes);
   } else if (kSize == 4 || address % 4 == 0) {
-    Words16<uint32_t>::store(p, as_bytes(pack));
+    Words16<uint32_t>::store(p, pack.bytes);
   } else if (kSize == 2 || address % 2 == 0) {
-    Words16<uint16_t>::store(p, as_bytes(pack));
+    Words16<uint16_t>::store(p, pack.bytes);
   } else {
-    Words16<uint8_t>::store(p, as_bytes(pack));
+    Words16<uint8_t>::store(p, pack.bytes);
   }
 }
 
@@ -194,19 +194,61 @@ struct Output {
 
 // ---- Arithmetic ----
 
+// How elements narrower than 32 bits share the words of a pack.
 template <class Type>
-WEFT_HD Partial<Type> unpack(const Pack<Type>& pack) {
+struct Share {
+  static constexpr int kPerWord = int(sizeof(uint32_t) / sizeof(typename Type::storage));
+  static constexpr int kBits = 32 / kPerWord;
+  static constexpr uint32_t kMask = ~uint32_t(0) >> (32 - kBits);
+};
+
+template <class Type, class Quad>
+WEFT_HD Partial<Type> unpack_quads(const Pack<Type>& pack) {
+  using Parts = Share<Type>;
+  const auto words = bits_as<typename Quad::Uint>(pack.bytes);
   Partial<Type> partial;
-  for (int i = 0; i < Pack<Type>::kElems; ++i) partial.value[i] = Type::load(pack.elem[i]);
+  for (int part = 0; part < Parts::kPerWord; ++part) {
+    const auto floats =
+        Type::Codec::template decode<Quad>((words >> (part * Parts::kBits)) & Parts::kMask);
+    __builtin_memcpy(partial.value + part * kWords, &floats, sizeof(floats));
+  }
   return partial;
 }
 
+template <class Type, class Quad>
+WEFT_HD Pack<Type> repack_quads(const Partial<Type>& partial) {
+  using Parts = Share<Type>;
+  typename Quad::Uint words{};
+  for (int part = 0; part < Parts::kPerWord; ++part) {
+    typename Quad::Float floats;
+    __builtin_memcpy(&floats, partial.value + part * kWords, sizeof(floats));
+    words |= Type::Codec::template encode<Quad>(floats) << (part * Parts::kBits);
+  }
+  return {bits_as<platform::Bytes16>(words)};
+}
+
+template <class Type, class N = platform::Native>
+WEFT_HD Partial<Type> unpack(const Pack<Type>& pack) {
+  if constexpr (HasQuads<N> && std::is_base_of_v<NarrowFloat, Type>) {
+    return unpack_quads<Type, typename N::Quad>(pack);
+  } else {
+    const auto all = bits_as<Elements<Type>>(pack.bytes);
+    Partial<Type> partial;
+    for (int i = 0; i < Pack<Type>::kElems; ++i) partial.value[i] = Type::load(all.elem[i]);
+    return partial;
+  }
+}
+
 // Rounds to the element type.
-template <class Type>
+template <class Type, class N = platform::Native>
 WEFT_HD Pack<Type> repack(const Partial<Type>& partial) {
-  Pack<Type> pack;
-  for (int i = 0; i < Pack<Type>::kElems; ++i) pack.elem[i] = Type::store(partial.value[i]);
-  return pack;
+  if constexpr (HasQuads<N> && std::is_base_of_v<NarrowFloat, Type>) {
+    return repack_quads<Type, typename N::Quad>(partial);
+  } else {
+    Elements<Type> all;
+    for (int i = 0; i < Pack<Type>::kElems; ++i) all.elem[i] = Type::store(partial.value[i]);
+    return {bits_as<platform::Bytes16>(all)};
+  }
 }
 
 template <class Op, class Type>

@@ -18,6 +18,11 @@ namespace platform {
 struct Native;  // stays incomplete on a platform without such instructions
 }
 
+// Four-lane vectors of 32 bits, in which narrow floats are converted (OneLane lists the types).
+template <class N>
+concept HasQuads = requires {
+  typename N::Quad::Float;
+};
 template <class N>
 concept HasHalfToFloat = requires(uint16_t code) {
   N::half_to_float(code);
@@ -75,6 +80,7 @@ struct Float64 : WideFloat<double> {};
 
 struct Float16 : NarrowFloat {
   using storage = uint16_t;
+  using Codec = HalfCodec;
 
   template <class N = platform::Native>
   static WEFT_HD float load(storage code) {
@@ -96,6 +102,7 @@ struct Float16 : NarrowFloat {
 
 struct Bfloat16 : NarrowFloat {
   using storage = uint16_t;
+  using Codec = Bfloat16Codec;
 
   static WEFT_HD float load(storage code) { return Bfloat16Codec::decode(code); }
   template <class N = platform::Native>
@@ -103,14 +110,15 @@ struct Bfloat16 : NarrowFloat {
     if constexpr (HasFloatToBfloat16<N>) {
       return N::float_to_bfloat16(value);
     } else {
-      return Bfloat16Codec::encode(value);
+      return storage(Bfloat16Codec::encode(value));
     }
   }
 };
 
-template <class Codec>
+template <class Codec_>
 struct Fp8 : NarrowFloat {
   using storage = uint8_t;
+  using Codec = Codec_;
 
   template <class N = platform::Native>
   static WEFT_HD float load(storage code) {

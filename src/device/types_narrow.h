@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "device_platform.h"
 
@@ -21,14 +22,39 @@ WEFT_HD constexpr To bits_as(From from) {
   return __builtin_bit_cast(To, from);
 }
 
-struct Bfloat16Codec {
-  static WEFT_HD float decode(uint16_t code) { return bits_as<float>(uint32_t(code) << 16); }
+// What the arithmetic below is done in: one lane, or as many as a platform's vectors have
+// (Native::Quad of the host).
+struct OneLane {
+  using Int = int32_t;
+  using Uint = uint32_t;
+  using Float = float;
+};
 
-  static WEFT_HD uint16_t encode(float value) {
-    const uint32_t bits = bits_as<uint32_t>(value);
-    const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    const uint32_t quiet_nan = bits >> 16 | 0x40;
-    return uint16_t(int32_t(bits & 0x7fffffff) > 0x7f800000 ? quiet_nan : rounded);
+// All ones where a condition holds. Selects written as arithmetic serve single lanes and vectors
+// alike.
+template <class Lanes, class Condition>
+WEFT_HD constexpr typename Lanes::Int mask(Condition condition) {
+  if constexpr (std::is_same_v<Condition, bool>) {
+    return -int32_t(condition);
+  } else {
+    return condition;
+  }
+}
+
+struct Bfloat16Codec {
+  template <class Lanes = OneLane>
+  static WEFT_HD typename Lanes::Float decode(typename Lanes::Uint code) {
+    return bits_as<typename Lanes::Float>(code << 16);
+  }
+
+  template <class Lanes = OneLane>
+  static WEFT_HD typename Lanes::Uint encode(typename Lanes::Float value) {
+    using Int = typename Lanes::Int;
+    using Uint = typename Lanes::Uint;
+    const Uint bits = bits_as<Uint>(value);
+    const Uint rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    const Uint nan = bits_as<Uint>(mask<Lanes>(bits_as<Int>(bits & 0x7fffffff) > 0x7f800000));
+    return (rounded & ~nan) | (nan & 0x7fff);
   }
 };
 
@@ -53,52 +79,65 @@ struct NarrowCodec {
   static constexpr int32_t kLargest = kTop == TopCodes::kIeee
                                           ? kInfinity - 1
                                           : (kTop == TopCodes::kOneNan ? kAllOnes - 1 : kAllOnes);
-  static constexpr int32_t kOverflow = kSaturates ? kLargest : kInfinity;
-  static constexpr int32_t kNan = kTop == TopCodes::kFnuz ? kSignBit : kAllOnes;
 
   static constexpr int kShift = 23 - kMantissa;  // between the lowest mantissa bits of both formats
-  static constexpr int32_t kRebias = (127 - kBias) << 23;
-  static constexpr int32_t kSmallestNormal = kRebias + (1 << 23);  // as float bits
+  static constexpr int32_t kSmallestNormal = (128 - kBias) << 23;  // as float bits
   static constexpr int32_t kFloatInfinity = 0x7f800000;
   static constexpr int32_t kFloatNan = 0x7fc00000;
 
-  static WEFT_HD float decode(uint32_t code) {
-    const int32_t magnitude = int32_t(code) & kAllOnes;
-    const int32_t shifted = magnitude << kShift;
-    // A subnormal, given the smallest normal's exponent, is too large by exactly that normal.
-    const float above = bits_as<float>(shifted + kSmallestNormal) - bits_as<float>(kSmallestNormal);
-    int32_t bits = magnitude < (1 << kMantissa) ? bits_as<int32_t>(above) : shifted + kRebias;
+  template <class Lanes = OneLane>
+  static WEFT_HD typename Lanes::Float decode(typename Lanes::Uint code) {
+    using Int = typename Lanes::Int;
+    using Uint = typename Lanes::Uint;
+    using Float = typename Lanes::Float;
+    const Int magnitude = bits_as<Int>(code & uint32_t(kAllOnes));
+    // Moved to a float's place the exponent is too small by the difference of the biases, for
+    // subnormals too.
+    constexpr float kRebias = bits_as<float>((254 - kBias) << 23);
+    Int bits = bits_as<Int>(bits_as<Float>(magnitude << kShift) * kRebias);
     if constexpr (kTop == TopCodes::kIeee)
-      bits = magnitude >= kInfinity ? (shifted | kFloatInfinity) : bits;
-    if constexpr (kTop == TopCodes::kOneNan) bits = magnitude == kAllOnes ? kFloatNan : bits;
-    if constexpr (kTop == TopCodes::kFnuz) bits = int32_t(code) == kSignBit ? kFloatNan : bits;
-    return bits_as<float>(uint32_t(bits) | (code & uint32_t(kSignBit)) << (31 - kValueBits));
+      bits |= mask<Lanes>(magnitude >= kInfinity) & kFloatInfinity;
+    if constexpr (kTop == TopCodes::kOneNan) bits |= mask<Lanes>(magnitude == kAllOnes) & kFloatNan;
+    if constexpr (kTop == TopCodes::kFnuz)
+      bits |= mask<Lanes>(bits_as<Int>(code) == kSignBit) & kFloatNan;
+    const Uint sign = (code & uint32_t(kSignBit)) << (31 - kValueBits);
+    return bits_as<Float>(bits_as<Uint>(bits) | sign);
   }
 
-  static WEFT_HD uint32_t encode(float value) {
-    // A float whose lowest mantissa bit weighs as much as this format's smallest subnormal: adding
-    // it rounds there.
-    constexpr int32_t kRounder = (127 + 24 - kBias - kMantissa) << 23;
-    const uint32_t all = bits_as<uint32_t>(value);
-    const int32_t magnitude = int32_t(all & 0x7fffffff);
-    const int32_t subnormal =
-        bits_as<int32_t>(bits_as<float>(magnitude) + bits_as<float>(kRounder)) - kRounder;
-    const int32_t half_less_one = (1 << (kShift - 1)) - 1;
-    const int32_t normal =
-        (magnitude - kRebias + half_less_one + (magnitude >> kShift & 1)) >> kShift;
-    int32_t code = magnitude < kSmallestNormal ? subnormal : normal;
-    code = code > kOverflow ? kOverflow : code;
-    if constexpr (kTop == TopCodes::kIeee && kSaturates)
-      code = magnitude == kFloatInfinity ? kInfinity : code;
-    // The last float that is a number for this format: infinity or the largest finite.
-    constexpr int32_t kLastNumber = kTop == TopCodes::kIeee ? kFloatInfinity : kFloatInfinity - 1;
-    const int32_t sign = int32_t(all >> (31 - kValueBits)) & kSignBit;
-    if constexpr (kTop == TopCodes::kFnuz) {
-      code = code == 0 ? 0 : code | sign;  // there is no minus zero
-      return uint32_t(magnitude > kLastNumber ? kNan : code);
+  template <class Lanes = OneLane>
+  static WEFT_HD typename Lanes::Uint encode(typename Lanes::Float value) {
+    using Int = typename Lanes::Int;
+    using Uint = typename Lanes::Uint;
+    using Float = typename Lanes::Float;
+    const Uint all = bits_as<Uint>(value);
+    const Int magnitude = bits_as<Int>(all & 0x7fffffff);
+    const Int capped = kCap + ((magnitude - kCap) & mask<Lanes>(magnitude < kCap));
+    // How far the exponent is above that of the smallest normal, which subnormals share.
+    const Int above = (capped & kFloatInfinity) - kSmallestNormal;
+    const Int exponent = above & mask<Lanes>(above > 0);
+    // Adding a power of two whose lowest mantissa bit weighs as much as the lowest one kept lets
+    // the adder round.
+    const Int rounder = exponent + (kSmallestNormal + (kShift << 23));
+    const Int rounded = bits_as<Int>(bits_as<Float>(capped) + bits_as<Float>(rounder)) - rounder;
+    Int code = rounded + (exponent >> kShift);
+    if constexpr (kTop == TopCodes::kIeee && kSaturates) {
+      code += mask<Lanes>(magnitude == kFloatInfinity) & 1;
     }
-    return uint32_t((magnitude > kLastNumber ? kNan : code) | sign);
+    const Int nan =
+        mask<Lanes>(magnitude > (kTop == TopCodes::kIeee ? kFloatInfinity : kFloatInfinity - 1));
+    const Int sign = bits_as<Int>((all >> (31 - kValueBits)) & uint32_t(kSignBit));
+    if constexpr (kTop == TopCodes::kFnuz) {
+      code = (code | sign) & mask<Lanes>(code != 0);  // there is no minus zero
+      return bits_as<Uint>((code & ~nan) | (nan & kSignBit));
+    }
+    return bits_as<Uint>(code | (nan & kAllOnes) | sign);
   }
+
+ private:
+  // The largest magnitude worth rounding, as float bits: the largest finite value, or 2^16 whose
+  // float16 code is infinity's.
+  static constexpr int32_t kCap =
+      kSaturates ? kSmallestNormal + (kLargest << kShift) - (1 << 23) : (127 + 16) << 23;
 };
 
 using HalfCodec = NarrowCodec<5, 10, 15, TopCodes::kIeee>;

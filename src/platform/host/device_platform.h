@@ -32,6 +32,22 @@ struct alignas(16) Bytes16 {
 WEFT_DEV Bytes16 load16(const void* p) { return *static_cast<const Bytes16*>(p); }
 WEFT_DEV void store16(void* p, Bytes16 v) { *static_cast<Bytes16*>(p) = v; }
 
+// What this platform does better than the portable text of device/types.h and device/pack.h.
+struct Native {
+  // Vectors of four lanes (GNU extension): neither g++ nor clang vectorises the conversions of a pack by itself.
+  struct Quad {
+    typedef int32_t Int __attribute__((vector_size(16)));
+    typedef uint32_t Uint __attribute__((vector_size(16)));
+    typedef float Float __attribute__((vector_size(16)));
+  };
+  static WEFT_DEV Bytes16 load16_unaligned(const void* p) {
+    Bytes16 bytes;
+    __builtin_memcpy(&bytes, p, sizeof(bytes));
+    return bytes;
+  }
+  static WEFT_DEV void store16_unaligned(void* p, Bytes16 bytes) { __builtin_memcpy(p, &bytes, sizeof(bytes)); }
+};
+
 WEFT_DEV uint64_t poll64(const uint64_t* p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 WEFT_DEV uint32_t poll32(const uint32_t* p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 WEFT_DEV void post64(uint64_t* p, uint64_t v) {
