@@ -51,6 +51,8 @@ class Bootstrap {
   // Out of band, FIFO per (peer, tag), up to 1 MiB a message; send does not wait for the receiver.
   virtual void send(int peer, uint32_t tag, std::span<const std::byte> message) = 0;
   virtual std::vector<std::byte> receive(int peer, uint32_t tag) = 0;
+  // Takes a message that has come, without waiting; false: there is none. Works also after a failure or death elsewhere.
+  virtual bool try_receive(int peer, uint32_t tag, std::vector<std::byte>& message) = 0;
 
   // Tells all ranks that this one gives up, and why. Does not throw, does not wait for peers.
   virtual void fail(ncclResult_t code, const std::string& reason) noexcept = 0;
@@ -60,6 +62,7 @@ class Bootstrap {
     int rank;           // -1: unknown
     ncclResult_t code;  // ncclSuccess: that peer closed in an orderly way
     std::string text;
+    bool gone = false;  // its connection ended without a goodbye: the process is dead or gone
   };
   // Returns events not yet returned, never waits.
   virtual std::vector<PeerEvent> poll_events() = 0;
