@@ -59,6 +59,9 @@ std::shared_ptr<const Config> read_config();
 // that differ from their default: hash it into RankInfo::config_hash, show it when hashes differ.
 std::string settings_all_ranks_share(const Config& config);
 
+// "HIP_VISIBLE_DEVICES=0,1": the variables that hide devices from this process, for messages.
+std::string device_visibility();
+
 // One row of the table, for the dump, the docs and weft-topo.
 struct SettingInfo {
   std::string name, aliases, type, range, scope, default_text, help;

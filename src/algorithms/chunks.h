@@ -13,6 +13,8 @@
 
 namespace weft {
 
+inline constexpr size_t kPackBytes = 16;
+
 struct Range {
   size_t first = 0;  // element
   size_t count = 0;

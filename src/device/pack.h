@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "algorithms/chunks.h"
 #include "device/reduce.h"
 
 namespace weft {

@@ -18,8 +18,6 @@ namespace weft {
 
 class Simple {
  public:
-  static constexpr size_t scratch_bytes(int ranks) { return size_t(ranks) * sizeof(FlowCounters); }
-
   WEFT_DEV Simple(const Block& block, const DeviceComm& comm, const Waits& waits, uint32_t channel,
                   uint32_t signature)
       : block_(block),

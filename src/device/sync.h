@@ -15,6 +15,7 @@
 //  stopped() is read after a barrier.
 #pragma once
 
+#include "device/flag.h"
 #include "device/work.h"
 
 namespace weft {
@@ -39,18 +40,6 @@ struct WaitSite {
   uint32_t rank, channel;
   uint64_t expected;
 };
-
-// Counters wrap; `seen` has reached `wanted` when it is not behind by the signed difference
-// (invariant 2 of the design).
-WEFT_HD constexpr bool reached(uint32_t seen, uint32_t wanted) {
-  return int32_t(seen - wanted) >= 0;
-}
-
-WEFT_HD constexpr uint64_t flag_word(uint32_t counter, uint32_t signature) {
-  return uint64_t(counter) << 32 | signature;
-}
-WEFT_HD constexpr uint32_t flag_counter(uint64_t word) { return uint32_t(word >> 32); }
-WEFT_HD constexpr uint32_t flag_signature(uint64_t word) { return uint32_t(word); }
 
 // The first to give up writes the report; the host reads it (ncclCommGetAsyncError).
 WEFT_DEV void report_fault(const Waits& waits, Fault::Kind kind, const WaitSite& site,

@@ -57,6 +57,9 @@ struct FlowCounters {
   uint32_t sent, received;
 };
 
+// Memory that a block needs beside its own: the counters of one channel, by rank (simple.h).
+constexpr size_t scratch_bytes(int ranks) { return size_t(ranks) * sizeof(FlowCounters); }
+
 struct DevicePeer {
   char* inbox;
   char* outbox;

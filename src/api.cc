@@ -1,0 +1,256 @@
+// The C entry points that this version has. Each checks what it was given, does its work through
+// the parts that own it, and turns Error into a code and a last-error text. Next on the path of
+// ncclAllReduce: validate.h, group.h, planner.cc.
+#include "api_name.h"
+#include "bootstrap/bootstrap.h"
+#include "close.h"
+#include "device_scope.h"
+#include "error.h"
+#include "group.h"
+#include "last_error.h"
+#include "log.h"
+#include "validate.h"
+
+namespace weft {
+namespace {
+
+ncclResult_t report(ncclResult_t code, const char* text) noexcept {
+  set_last_error(text);
+  log_warn("{}", text);
+  Group::current().note_failure(code, text);
+  return code;
+}
+
+// Runs `body`, which returns a code or throws.
+template <class Body>
+ncclResult_t guard(Body body) noexcept {
+  clear_thread_error();
+  try {
+    return body();
+  } catch (const Error& error) {
+    return report(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return report(ncclSystemError, "out of host memory");
+  } catch (const std::exception& error) {
+    return report(ncclInternalError, error.what());
+  }
+}
+
+ncclResult_t enqueue(const char* function, ncclComm_t handle, const Request& request) {
+  return guard([&] {
+    validate(function, communicator_of(handle, function), request);
+    Group::current().add(handle, request);
+    return ncclSuccess;
+  });
+}
+
+// Of NCCL_COMM_BLOCKING over the caller's word.
+CommOptions options_of(const ncclConfig_t* given, const Config& config) {
+  CommOptions options = read_options(given);
+  if (config.blocking) options.blocking = *config.blocking != 0;
+  return options;
+}
+
+ncclResult_t init_rank(const char* function, ncclComm_t* out, int size, const ncclUniqueId& id,
+                       int rank, const ncclConfig_t* given) {
+  require_pointer(function, "comm", out);
+  require_rank(function, rank, size);
+  const auto config = read_config();
+  InitJob job{std::make_unique<Communicator>(rank, size, current_device(), config,
+                                             options_of(given, *config)),
+              id, out};
+  log_info(Subsystem::kInit, "{}_impl comm {} rank {} nranks {} cudaDev {} commId {} - Init START",
+           function, fmt::ptr(job.comm.get()), rank, size, job.comm->device(), unique_id_label(id));
+  return Group::current().add(std::move(job));
+}
+
+void require_distinct_devices(int count, const int* devices) {
+  int present = 0;
+  hip_check(hipGetDeviceCount(&present), "counting devices");
+  for (int i = 0; i < count; ++i) {
+    if (devices[i] < 0 || devices[i] >= present)
+      fail(ncclInvalidArgument, "ncclCommInitAll: devlist[{}] is {}, there are {} devices", i,
+           devices[i], present);
+    for (int j = 0; j < i; ++j)
+      if (devices[i] == devices[j])
+        fail(ncclInvalidUsage, "ncclCommInitAll: devlist names device {} twice", devices[i]);
+  }
+}
+
+ncclResult_t init_all(ncclComm_t* comms, int count, const int* devlist) {
+  require_pointer("ncclCommInitAll", "comm", comms);
+  if (count < 1)
+    fail(ncclInvalidArgument, "ncclCommInitAll: ndev is {}, it must be at least 1", count);
+  std::vector<int> devices(count);
+  for (int i = 0; i < count; ++i) devices[i] = devlist ? devlist[i] : i;
+  const auto config = read_config();
+  if (!config->allow_shared_device) require_distinct_devices(count, devices.data());
+  const ncclUniqueId id = create_unique_id(*config);
+  std::vector<ncclComm_t> made(count, nullptr);
+  std::vector<InitJob> jobs;
+  for (int i = 0; i < count; ++i)
+    jobs.push_back({std::make_unique<Communicator>(i, count, devices[i], config, CommOptions{}), id,
+                    &made[i]});
+  try {
+    run_inits(std::move(jobs));
+  } catch (...) {
+    for (ncclComm_t comm : made)
+      if (comm != nullptr) abort(comm);
+    throw;
+  }
+  std::copy(made.begin(), made.end(), comms);
+  return ncclSuccess;
+}
+
+ncclResult_t query(const char* function, ncclComm_t handle, int* out,
+                   int (Communicator::*value)() const) {
+  return guard([&] {
+    const Communicator& comm = communicator_of(handle, function);
+    require_pointer(function, "out", out);
+    *out = (comm.*value)();
+    return ncclSuccess;
+  });
+}
+
+}  // namespace
+}  // namespace weft
+
+using namespace weft;
+
+WEFT_API(ncclGetUniqueId)
+ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
+  return guard([&] {
+    require_pointer("ncclGetUniqueId", "uniqueId", uniqueId);
+    *uniqueId = create_unique_id(*read_config());
+    return ncclSuccess;
+  });
+}
+
+WEFT_API(ncclCommInitRank)
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
+  return guard([&] { return init_rank("ncclCommInitRank", comm, nranks, commId, rank, nullptr); });
+}
+
+WEFT_API(ncclCommInitRankConfig)
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
+                                    ncclConfig_t* config) {
+  return guard(
+      [&] { return init_rank("ncclCommInitRankConfig", comm, nranks, commId, rank, config); });
+}
+
+// One meeting point is enough for any number of ranks (bootstrap/README.md), so the first id
+// serves; all ranks have it.
+WEFT_API(ncclCommInitRankScalable)
+ncclResult_t ncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank, int nId,
+                                      ncclUniqueId* commIds, ncclConfig_t* config) {
+  return guard([&] {
+    require_pointer("ncclCommInitRankScalable", "commIds", commIds);
+    if (nId < 1 || nId > nranks)
+      fail(ncclInvalidArgument, "ncclCommInitRankScalable: nId is {}, nranks {}", nId, nranks);
+    return init_rank("ncclCommInitRankScalable", newcomm, nranks, commIds[0], myrank, config);
+  });
+}
+
+WEFT_API(ncclCommInitAll)
+ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
+  return guard([&] { return init_all(comm, ndev, devlist); });
+}
+
+WEFT_API(ncclCommFinalize)
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  return guard([&] {
+    finalize(communicator_of(comm, "ncclCommFinalize"));
+    return ncclSuccess;
+  });
+}
+
+WEFT_API(ncclCommDestroy)
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  if (comm == nullptr) return ncclSuccess;
+  return guard([&] { return destroy(comm); });
+}
+
+WEFT_API(ncclCommAbort)
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  if (comm == nullptr) return ncclSuccess;
+  return guard([&] { return abort(comm); });
+}
+
+WEFT_API(ncclCommGetAsyncError)
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
+  return guard([&] {
+    Communicator& communicator = communicator_of(comm, "ncclCommGetAsyncError");
+    require_pointer("ncclCommGetAsyncError", "asyncError", asyncError);
+    *asyncError = communicator.async_error();
+    return ncclSuccess;
+  });
+}
+
+WEFT_API(ncclGetLastError)
+const char* ncclGetLastError(ncclComm_t comm) {
+  thread_local std::string text;
+  if (comm != nullptr && comm->magic.load() == ncclComm::kLive) {
+    text = comm->comm->error_text();
+    if (!text.empty()) return text.c_str();
+  }
+  return last_error_text();
+}
+
+WEFT_API(ncclResetDebugInit)
+void ncclResetDebugInit() { log_reset(); }
+
+WEFT_API(ncclCommCount)
+ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
+  return query("ncclCommCount", comm, count, &Communicator::size);
+}
+
+WEFT_API(ncclCommUserRank)
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
+  return query("ncclCommUserRank", comm, rank, &Communicator::rank);
+}
+
+WEFT_API(ncclCommCuDevice)
+ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
+  return query("ncclCommCuDevice", comm, device, &Communicator::device);
+}
+
+WEFT_API(ncclGroupStart)
+ncclResult_t ncclGroupStart() {
+  Group::current().start();
+  return ncclSuccess;
+}
+
+WEFT_API(ncclGroupEnd)
+ncclResult_t ncclGroupEnd() {
+  return guard([] { return Group::current().end(); });
+}
+
+WEFT_API(ncclAllReduce)
+ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
+                           ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
+                           hipStream_t stream) {
+  return enqueue("ncclAllReduce", comm,
+                 {Collective::kAllReduce, sendbuff, recvbuff, count, datatype, op, 0, stream});
+}
+
+// Plain device memory: ranks reach each other's through the arena of the library, or directly once
+// it is registered.
+WEFT_API(ncclMemAlloc)
+ncclResult_t ncclMemAlloc(void** ptr, size_t size) {
+  return guard([&] {
+    require_pointer("ncclMemAlloc", "ptr", ptr);
+    if (size == 0) fail(ncclInvalidArgument, "ncclMemAlloc: size is 0");
+    void* memory = nullptr;
+    hip_check(hipMalloc(&memory, size), "ncclMemAlloc of {} bytes", size);
+    *ptr = memory;
+    return ncclSuccess;
+  });
+}
+
+WEFT_API(ncclMemFree)
+ncclResult_t ncclMemFree(void* ptr) {
+  return guard([&] {
+    hip_check(hipFree(ptr), "ncclMemFree of {}", ptr);
+    return ncclSuccess;
+  });
+}

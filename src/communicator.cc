@@ -1,0 +1,173 @@
+// State and errors of a communicator (communicator.h).
+#include "communicator.h"
+
+#include <fmt/format.h>
+
+#include <deque>
+
+#include "device/flag.h"
+#include "error.h"
+#include "log.h"
+
+namespace weft {
+
+KernelOrder::Place KernelOrder::next_eager(hipStream_t stream) {
+  const bool other_stream = any_ && stream != last_;
+  any_ = true;
+  last_ = stream;
+  return {other_stream, launched_++};
+}
+
+Communicator::Communicator(int rank, int size, int device, std::shared_ptr<const Config> config,
+                           CommOptions options)
+    : random_state(config->random_grid),
+      rank_(rank),
+      size_(size),
+      device_(device),
+      config_(std::move(config)),
+      options_(std::move(options)),
+      rules_(config_->algo, config_->proto) {}
+
+Communicator::~Communicator() = default;
+
+void Communicator::require_ready(const char* function) const {
+  switch (state()) {
+    case CommState::kReady:
+      break;
+    case CommState::kInitializing:
+      fail(ncclInvalidArgument,
+           "{}: the communicator is still initialising, ask ncclCommGetAsyncError first", function);
+    case CommState::kFailed:
+      fail(ncclInvalidUsage, "{}: the communicator failed: {}", function, error_text());
+    case CommState::kFinalized:
+      fail(ncclInvalidUsage, "{}: the communicator was finalized", function);
+    case CommState::kAborted:
+      fail(ncclInvalidUsage, "{}: the communicator was aborted", function);
+    case CommState::kClosed:
+      fail(ncclInvalidArgument, "{}: the communicator was destroyed", function);
+  }
+  if (device_state && device_state->fault().kind != Fault::kNone)
+    fail(ncclInvalidUsage, "{}: an earlier operation failed: {}", function,
+         fault_text(device_state->fault()));
+}
+
+ncclResult_t Communicator::async_error() {
+  if (state() == CommState::kReady || state() == CommState::kFinalized) {
+    take_fault();
+    take_events();
+  }
+  const std::lock_guard lock(error_mutex_);
+  if (error_ == ncclSuccess && state() == CommState::kInitializing) return ncclInProgress;
+  return error_;
+}
+
+void Communicator::set_async_error(ncclResult_t code, std::string text) {
+  const std::lock_guard lock(error_mutex_);
+  if (error_ != ncclSuccess) return;
+  error_ = code;
+  error_text_ = std::move(text);
+}
+
+std::string Communicator::error_text() const {
+  const std::lock_guard lock(error_mutex_);
+  return error_text_;
+}
+
+void Communicator::abort(const std::string& reason) noexcept {
+  interrupted_.store(true);
+  if (state() == CommState::kInitializing)
+    return;  // the init sees interrupted() and tells the others itself
+  if (device_state) device_state->abort();
+  if (bootstrap) bootstrap->fail(ncclRemoteError, reason);
+  set_state(CommState::kAborted);
+}
+
+void Communicator::remember(const Request& request) {
+  recent_[sequence_++ % kRemembered] = request;
+}
+
+void Communicator::take_fault() {
+  if (!device_state) return;
+  const Fault fault = device_state->fault();
+  if (fault.kind == Fault::kNone || fault.kind == Fault::kAborted) return;
+  const ncclResult_t code = fault.kind == Fault::kMismatch ? ncclInvalidUsage : ncclRemoteError;
+  if (error_text().empty()) log_warn("{}", fault_text(fault));
+  set_async_error(code, fault_text(fault));
+}
+
+void Communicator::take_events() {
+  if (!bootstrap) return;
+  for (const Bootstrap::PeerEvent& event : bootstrap->poll_events()) {
+    if (event.code == ncclSuccess) continue;
+    log_warn("comm {} rank {}: {}", fmt::ptr(this), rank_, event.text);
+    set_async_error(event.code, event.text);
+  }
+}
+
+std::string Communicator::fault_text(const Fault& fault) const {
+  const std::string call = describe(recent_[fault.sequence % kRemembered]);
+  const auto what = fault.wait == Fault::kCredit ? fmt::format("room at rank {}", fault.rank)
+                    : fault.wait == Fault::kEarlierKernel
+                        ? std::string("its own earlier kernel")
+                        : fmt::format("data of rank {}", fault.rank);
+  const std::string where = fmt::format("rank {}, operation {} ({}), channel {}: waited for {}",
+                                        rank_, fault.sequence, call, fault.channel, what);
+  if (fault.kind == Fault::kMismatch)
+    return fmt::format(
+        "{}, which is in another call (signature {:08x}, here {:08x}): all ranks must make the "
+        "same calls in the "
+        "same order",
+        where, flag_signature(fault.seen), flag_signature(fault.expected));
+  return fmt::format(
+      "{}{} (expected {}, seen {})", where,
+      fault.kind == Fault::kDeadline ? " longer than WEFT_TIMEOUT allows" : " when it was aborted",
+      flag_counter(fault.expected), flag_counter(fault.seen));
+}
+
+namespace {
+
+constexpr size_t kUnusedHandles = 64;  // kept before the oldest is used again
+
+struct HandlePool {
+  std::mutex mutex;
+  std::deque<std::unique_ptr<ncclComm>> all;
+  std::deque<ncclComm*> unused;
+};
+HandlePool& pool() {
+  static auto* pool =
+      new HandlePool;  // never destroyed: handles may be used while the process ends
+  return *pool;
+}
+
+}  // namespace
+
+ncclComm* open_handle(std::unique_ptr<Communicator> comm) {
+  const std::lock_guard lock(pool().mutex);
+  ncclComm* handle = nullptr;
+  if (pool().unused.size() >= kUnusedHandles) {
+    handle = pool().unused.front();
+    pool().unused.pop_front();
+  } else {
+    handle = pool().all.emplace_back(std::make_unique<ncclComm>()).get();
+  }
+  handle->comm = std::move(comm);
+  handle->magic.store(ncclComm::kLive, std::memory_order_release);
+  return handle;
+}
+
+void close_handle(ncclComm* handle) noexcept {
+  handle->magic.store(0, std::memory_order_release);
+  handle->comm.reset();
+  const std::lock_guard lock(pool().mutex);
+  pool().unused.push_back(handle);
+}
+
+Communicator& communicator_of(ncclComm_t handle, const char* function) {
+  if (handle == nullptr) fail(ncclInvalidArgument, "{}: the communicator is NULL", function);
+  if (handle->magic.load(std::memory_order_acquire) != ncclComm::kLive)
+    fail(ncclInvalidArgument, "{}: {} is not a communicator, or was destroyed", function,
+         fmt::ptr(handle));
+  return *handle->comm;
+}
+
+}  // namespace weft

@@ -1,0 +1,64 @@
+// Sizes of boxes and launches (geometry.h).
+#include "geometry.h"
+
+#include <algorithm>
+
+#include "device/work.h"
+#include "launch_shape.h"
+
+namespace weft {
+namespace {
+
+// All boxes of a rank together; the design allows 16 MiB a rank for 8 ranks of a node.
+constexpr uint64_t kBoxBytesOfRank = uint64_t(16) << 20;
+constexpr uint32_t kSlots =
+    4;  // a chunk of two slices in flight, one behind it (docs/decisions/0002)
+constexpr uint32_t kMinSliceBytes = 2 << 10;
+
+}  // namespace
+
+Limits make_limits(const Config& config, int config_min_ctas, int config_max_ctas,
+                   int compute_units) {
+  // The environment overrides the configuration of the call, as in RCCL.
+  const auto chosen = [](std::optional<int> channels, std::optional<int> ctas, int asked,
+                         uint32_t standard) {
+    if (channels) return uint32_t(*channels);
+    if (ctas) return uint32_t(*ctas);
+    return asked > 0 ? uint32_t(asked) : standard;
+  };
+  // Every block of a launch must be resident, or ranks would wait for blocks that cannot start.
+  const uint32_t most = std::min(kMaxChannels, uint32_t(std::max(compute_units, 1)));
+  Limits limits;
+  limits.min_channels =
+      std::clamp(chosen(config.min_channels, config.min_ctas, config_min_ctas, 1), 1u, most);
+  limits.max_channels = std::clamp(
+      chosen(config.max_channels, config.max_ctas, config_max_ctas, platform::kDefaultChannels), 1u,
+      most);
+  limits.max_channels = std::max(limits.max_channels, limits.min_channels);
+  limits.threads = uint32_t(config.threads.value_or(int(platform::kDefaultThreads)));
+  limits.buffer_bytes = uint64_t(config.buffer_bytes.value_or(0));
+  return limits;
+}
+
+Geometry agree_geometry(const std::vector<Limits>& limits, int peers) {
+  Limits all = limits.front();
+  for (const Limits& rank : limits) {
+    all.min_channels = std::max(all.min_channels, rank.min_channels);
+    all.max_channels = std::min(all.max_channels, rank.max_channels);
+    all.threads = std::min(all.threads, rank.threads);
+    all.buffer_bytes = std::max(all.buffer_bytes, rank.buffer_bytes);
+  }
+  const uint32_t channels = std::max(all.max_channels, all.min_channels);
+  const uint64_t box =
+      all.buffer_bytes > 0 ? all.buffer_bytes : kBoxBytesOfRank / uint64_t(std::max(peers, 1));
+  const uint64_t slice = box / (uint64_t(channels) * kSlots) / kLineBytes * kLineBytes;
+  const uint64_t largest =
+      all.buffer_bytes > 0 ? UINT32_MAX / kLineBytes * kLineBytes : platform::kMaxSliceBytes;
+  Geometry geometry;
+  geometry.box = {channels, kSlots, uint32_t(std::clamp<uint64_t>(slice, kMinSliceBytes, largest))};
+  geometry.min_channels = all.min_channels;
+  geometry.threads = all.threads;
+  return geometry;
+}
+
+}  // namespace weft

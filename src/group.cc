@@ -1,0 +1,112 @@
+// Groups (group.h).
+#include "group.h"
+
+#include <exception>
+#include <optional>
+
+#include "close.h"
+#include "error.h"
+#include "init.h"
+#include "launch.h"
+#include "log.h"
+
+namespace weft {
+namespace {
+
+void start_in_background(InitJob job) {
+  Communicator* comm = job.comm.get();
+  *job.out = open_handle(std::move(job.comm));
+  comm->init_thread = std::thread([comm, id = job.id] {
+    try {
+      initialize(*comm, id);
+    } catch (const std::exception& error) {
+      log_warn("{}", error.what());  // kept as the asynchronous error of the communicator
+    }
+  });
+}
+
+// Of a blocking init: the error, or nothing.
+std::exception_ptr try_initialize(InitJob& job) {
+  try {
+    initialize(*job.comm, job.id);
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+void hand_over(InitJob& job) { *job.out = open_handle(std::move(job.comm)); }
+
+}  // namespace
+
+ncclResult_t run_inits(std::vector<InitJob> jobs) {
+  std::vector<InitJob> blocking;
+  for (InitJob& job : jobs) {
+    if (job.comm->blocking()) {
+      blocking.push_back(std::move(job));
+    } else {
+      start_in_background(std::move(job));
+    }
+  }
+  std::vector<std::exception_ptr> errors(blocking.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < blocking.size(); ++i)
+    threads.emplace_back([&, i] { errors[i] = try_initialize(blocking[i]); });
+  if (!blocking.empty()) errors[0] = try_initialize(blocking[0]);
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < blocking.size(); ++i) {
+    if (errors[i]) {
+      discard(*blocking[i].comm);
+    } else {
+      hand_over(blocking[i]);
+    }
+  }
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+  return blocking.size() < jobs.size() ? ncclInProgress : ncclSuccess;
+}
+
+Group& Group::current() {
+  thread_local Group group;
+  return group;
+}
+
+ncclResult_t Group::end() {
+  if (depth_ == 0) fail(ncclInvalidUsage, "ncclGroupEnd without ncclGroupStart");
+  if (--depth_ > 0) return ncclSuccess;
+  return run();
+}
+
+void Group::add(ncclComm_t handle, const Request& request) {
+  if (calls_.empty() || calls_.back().handle != handle) {
+    for (Calls& calls : calls_)
+      if (calls.handle == handle) return calls.requests.push_back(request);
+    calls_.push_back({handle, {}});
+  }
+  calls_.back().requests.push_back(request);
+  if (!open()) run();
+}
+
+ncclResult_t Group::add(InitJob job) {
+  jobs_.push_back(std::move(job));
+  return open() ? ncclSuccess : run();
+}
+
+void Group::note_failure(ncclResult_t code, const std::string& text) {
+  if (!open() || failure_ != ncclSuccess) return;
+  failure_ = code;
+  failure_text_ = text;
+}
+
+ncclResult_t Group::run() {
+  const ncclResult_t failure = std::exchange(failure_, ncclSuccess);
+  std::vector<InitJob> jobs = std::exchange(jobs_, {});
+  const std::vector<Calls> all_calls = std::exchange(calls_, {});
+  if (failure != ncclSuccess) fail(failure, "a call of this group failed: {}", failure_text_);
+  const ncclResult_t result = jobs.empty() ? ncclSuccess : run_inits(std::move(jobs));
+  for (const Calls& calls : all_calls)
+    launch(communicator_of(calls.handle, "ncclGroupEnd"), calls.requests);
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,163 @@
+// The phases of an init (init.h), one function each.
+#include "init.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "device_scope.h"
+#include "error.h"
+#include "hash.h"
+#include "log.h"
+#include "reduction.h"
+#include "transport/rank_info.h"
+
+namespace weft {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What every rank says first; plain bytes.
+struct Introduction {
+  RankInfo info;
+  Limits limits;
+};
+
+int compute_units(int device) {
+  int units = 0;
+  hip_check(hipDeviceGetAttribute(&units, hipDeviceAttributeMultiprocessorCount, device),
+            "asking device {} for its compute units", device);
+  return units;
+}
+
+std::vector<Limits> introduce(Communicator& comm) {
+  const std::string shared = settings_all_ranks_share(comm.config());
+  std::vector<Introduction> all(comm.size());
+  Introduction& own = all[comm.rank()];
+  own.info = make_rank_info({comm.rank(), kWireVersion, NCCL_VERSION_CODE, hash_text(shared),
+                             comm.config().host_id, device_visibility()});
+  own.limits = make_limits(comm.config(), comm.options().min_ctas, comm.options().max_ctas,
+                           compute_units(comm.device()));
+  comm.bootstrap->all_gather(all.data(), sizeof(Introduction));
+  std::vector<Limits> limits;
+  for (const Introduction& rank : all) {
+    comm.ranks.push_back(rank.info);
+    limits.push_back(rank.limits);
+  }
+  return limits;
+}
+
+// Settings that decide what goes over the wire must be the same everywhere.
+void agree_on_settings(Communicator& comm) {
+  bool equal = true;
+  for (const RankInfo& rank : comm.ranks) equal &= rank.config_hash == comm.ranks[0].config_hash;
+  if (equal) return;
+  const auto texts = comm.bootstrap->all_gather_texts(settings_all_ranks_share(comm.config()));
+  for (int rank = 1; rank < comm.size(); ++rank)
+    if (texts[rank] != texts[0])
+      fail(ncclInvalidUsage,
+           "settings that all ranks must share differ: rank 0 has [{}], rank {} has [{}]", texts[0],
+           rank, texts[rank]);
+  fail(ncclInvalidUsage, "ranks read different settings");
+}
+
+void agree_on_devices(Communicator& comm) {
+  if (!comm.config().allow_shared_device) {
+    const std::string duplicate = find_duplicate_device(comm.ranks);
+    if (!duplicate.empty()) fail(ncclInvalidUsage, "{}", duplicate);
+  }
+  // fp8 has one encoding in a communicator: the bytes are reduced by all.
+  const bool fnuz = fp8_is_fnuz(comm.ranks[0].arch);
+  for (const RankInfo& rank : comm.ranks)
+    if (fp8_is_fnuz(rank.arch) != fnuz)
+      fail(ncclInvalidUsage, "rank 0 is on {}, rank {} on {}: their fp8 encodings differ",
+           comm.ranks[0].arch, rank.rank, rank.arch);
+  comm.fnuz = fnuz;
+}
+
+// Most ranks on one host, without the one that looks.
+int most_peers(const std::vector<RankInfo>& ranks) {
+  std::map<uint64_t, int> on_host;
+  int most = 0;
+  for (const RankInfo& rank : ranks) most = std::max(most, on_host[rank.host_hash]++);
+  return most;
+}
+
+void connect(Communicator& comm, const std::vector<Limits>& limits) {
+  comm.geometry = agree_geometry(limits, most_peers(comm.ranks));
+  comm.links =
+      Links::connect(*comm.bootstrap, comm.ranks, comm.geometry.box.bytes(), comm.config());
+  for (int peer = 0; peer < comm.size(); ++peer) {
+    if (comm.links->kind(peer) == LinkKind::kNone)
+      fail(ncclInvalidUsage,
+           "rank {} is on host {}, rank {} on {}: this version has no network between hosts",
+           comm.rank(), comm.ranks[comm.rank()].host_name, peer, comm.ranks[peer].host_name);
+    if (comm.links->kind(peer) != LinkKind::kSelf)
+      log_info(Subsystem::kP2p, "Channel {:02d}/0 : {}", 0, comm.links->description(peer));
+  }
+}
+
+void prepare_device(Communicator& comm) {
+  comm.device_state =
+      std::make_unique<DeviceState>(comm.rank(), comm.size(), comm.geometry.box, *comm.links,
+                                    comm.config().epoch_base, kWireVersion);
+  // Nobody starts a kernel before all boxes have their starting words.
+  comm.bootstrap->barrier();
+}
+
+void log_ready(const Communicator& comm, const ncclUniqueId& id, Clock::time_point start) {
+  const RankInfo& own = comm.ranks[comm.rank()];
+  std::set<uint64_t> hosts;
+  int local_ranks = 0, local_rank = 0;
+  for (const RankInfo& rank : comm.ranks) {
+    hosts.insert(rank.host_hash);
+    local_rank += rank.host_hash == own.host_hash && rank.rank < own.rank;
+    local_ranks += rank.host_hash == own.host_hash;
+  }
+  log_info(Subsystem::kInit,
+           "comm {} rank {} nRanks {} nNodes {} localRanks {} localRank {} MNNVL 0",
+           fmt::ptr(&comm), comm.rank(), comm.size(), hosts.size(), local_ranks, local_rank);
+  log_info(Subsystem::kInit,
+           "ncclCommInitRank_impl comm {} rank {} nranks {} cudaDev {} nvmlDev {} busId {:x} "
+           "commId {} - Init COMPLETE",
+           fmt::ptr(&comm), comm.rank(), comm.size(), comm.device(), comm.device(), own.bus_id,
+           unique_id_label(id));
+  log_info(Subsystem::kInit, "Init timings - ncclCommInitRank: rank {} nranks {} total {:.2f}",
+           comm.rank(), comm.size(), std::chrono::duration<double>(Clock::now() - start).count());
+}
+
+void run_phases(Communicator& comm, const ncclUniqueId& id) {
+  const auto start = Clock::now();
+  const DeviceScope scope(comm.device());
+  if (comm.rank() == 0) log_version_banner();
+  comm.bootstrap =
+      Bootstrap::connect(id, comm.rank(), comm.size(), comm.config_shared(), &comm.interrupted());
+  const std::vector<Limits> limits = introduce(comm);
+  agree_on_settings(comm);
+  agree_on_devices(comm);
+  if (comm.size() > 1) {
+    connect(comm, limits);
+    prepare_device(comm);
+  }
+  log_ready(comm, id, start);
+}
+
+}  // namespace
+
+void initialize(Communicator& comm, const ncclUniqueId& id) {
+  try {
+    run_phases(comm, id);
+  } catch (const std::exception& error) {
+    const auto* known = dynamic_cast<const Error*>(&error);
+    const ncclResult_t code = known ? known->code() : ncclInternalError;
+    if (comm.bootstrap) comm.bootstrap->fail(code, error.what());
+    comm.set_async_error(code, error.what());
+    comm.set_state(CommState::kFailed);
+    throw;
+  }
+  comm.set_state(CommState::kReady);
+}
+
+}  // namespace weft

@@ -1,0 +1,55 @@
+// Launching (launch.h).
+#include "launch.h"
+
+#include "device_scope.h"
+#include "launch_shape.h"
+#include "plan.h"
+
+namespace weft {
+namespace {
+
+bool is_capturing(hipStream_t stream) {
+  hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+  hip_check(hipStreamIsCapturing(stream, &status), "asking whether a stream is capturing");
+  return status != hipStreamCaptureStatusNone;
+}
+
+void launch_kernel(Communicator& comm, Launch& launch) {
+  launch.args.eager = !is_capturing(launch.stream);
+  launch.args.deadline_ns = uint64_t(std::chrono::nanoseconds(comm.config().op_timeout).count());
+  if (launch.args.eager) {
+    const KernelOrder::Place place = comm.order.next_eager(launch.stream);
+    launch.args.has_ticket = place.has_ticket;
+    launch.args.ticket = place.ticket;
+  }
+  void* args[] = {&launch.args};
+  const size_t shared = platform::shared_bytes(scratch_bytes(comm.size()));
+  hip_check(hipLaunchKernel(launch.kernel, dim3(launch.grid), dim3(launch.threads), args, shared,
+                            launch.stream),
+            "launching a kernel of {} blocks of {} threads", launch.grid, launch.threads);
+}
+
+// With one rank every collective is a copy.
+void copy_alone(const Request& request) {
+  if (request.count == 0 || request.input == request.output) return;
+  const size_t bytes = request.count * type_bytes(request.type);
+  hip_check(
+      hipMemcpyAsync(request.output, request.input, bytes, hipMemcpyDeviceToDevice, request.stream),
+      "copying {} bytes", bytes);
+}
+
+}  // namespace
+
+void launch(Communicator& comm, const std::vector<Request>& requests) {
+  const DeviceScope scope(comm.device());
+  const std::lock_guard lock(comm.launch_mutex);
+  if (comm.size() == 1) {
+    for (const Request& request : requests) copy_alone(request);
+    return;
+  }
+  std::vector<Launch> launches = plan(comm, requests);
+  for (const Request& request : requests) comm.remember(request);
+  for (Launch& each : launches) launch_kernel(comm, each);
+}
+
+}  // namespace weft

@@ -1,0 +1,26 @@
+// How many blocks and threads a launch takes by default: host platform. Every platform folder has
+// this file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device_platform.h"
+
+namespace weft::platform {
+
+// A block is a fiber; two a rank keep both cores of a small machine busy. Threads do not matter: a
+// block has kHostLanes lanes.
+inline constexpr uint32_t kDefaultChannels = 2;
+inline constexpr uint32_t kDefaultThreads = 64;
+// One more channel for so many bytes.
+inline constexpr size_t kBytesPerChannel = 32 << 10;
+// Of a FIFO slot: a slice stays in a core's cache on its way from the sender's to the receiver's
+// loop.
+inline constexpr uint32_t kMaxSliceBytes = 128 << 10;
+
+// Of a launch whose blocks need `scratch` bytes: they lie behind what the lanes of a block share
+// anyway.
+constexpr size_t shared_bytes(size_t scratch) { return sizeof(BlockShared) + scratch; }
+
+}  // namespace weft::platform

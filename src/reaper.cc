@@ -1,0 +1,134 @@
+// The reaper (reaper.h).
+#include "reaper.h"
+
+#include <algorithm>
+#include <set>
+
+#include "log.h"
+
+namespace weft {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr uint32_t kGoodbyeTag = 0x676f6f64;
+// For peers of other processes in the call itself, and for all in the background, before memory is
+// given up for good.
+constexpr milliseconds kWaitInCall{5000}, kWaitInBackground{60000};
+constexpr milliseconds kPoll{2};
+constexpr milliseconds kFlushLimit{1000};
+
+}  // namespace
+
+struct Reaper::Retired {
+  int rank = 0;
+  std::unique_ptr<Bootstrap> bootstrap;
+  std::unique_ptr<Links> links;
+  std::unique_ptr<DeviceState> device_state;
+  std::set<int> pending;          // peers that may still write to us
+  std::set<int> other_processes;  // of these
+  Clock::time_point deadline = Clock::now() + kWaitInBackground;
+  bool quiet = true;
+
+  void say_goodbye() {
+    for (const int peer : pending) try {
+        bootstrap->send(peer, kGoodbyeTag, {});
+      } catch (const std::exception&) {  // it is dead: poll() finds out
+      }
+  }
+
+  // Whether nothing is left to wait for.
+  bool poll() {
+    for (const Bootstrap::PeerEvent& event : bootstrap->poll_events())
+      if (event.gone) pending.erase(event.rank);
+    std::vector<std::byte> message;
+    std::erase_if(pending,
+                  [&](int peer) { return bootstrap->try_receive(peer, kGoodbyeTag, message); });
+    std::erase_if(other_processes, [&](int peer) { return !pending.contains(peer); });
+    return pending.empty() || Clock::now() > deadline;
+  }
+
+  // Memory that someone may still write to is never used again.
+  void free() noexcept {
+    if (!pending.empty())
+      log_warn(
+          "rank {}: {} peers did not close the communicator; memory they may still write to is not "
+          "used again",
+          rank, pending.size());
+    if (links) links->close(quiet && pending.empty());
+    if (!quiet) (void)device_state.release();  // kernels still use it
+    if (bootstrap) bootstrap->close(kFlushLimit);
+  }
+};
+
+Reaper& Reaper::instance() {
+  static Reaper reaper;
+  return reaper;
+}
+
+Reaper::~Reaper() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  for (auto& retired : retired_)
+    (void)retired.release();  // the process ends: its memory goes with it
+}
+
+void Reaper::take(Communicator& comm, bool quiet) noexcept {
+  auto retired = std::make_unique<Retired>();
+  retired->rank = comm.rank();
+  retired->bootstrap = std::move(comm.bootstrap);
+  retired->links = std::move(comm.links);
+  retired->device_state = std::move(comm.device_state);
+  retired->quiet = quiet;
+  if (!retired->bootstrap) return;
+  for (int peer = 0; retired->links && peer < comm.size(); ++peer) {
+    if (retired->links->inbox(peer) == nullptr) continue;
+    retired->pending.insert(peer);
+    if (comm.ranks[peer].process_hash != comm.ranks[comm.rank()].process_hash)
+      retired->other_processes.insert(peer);
+  }
+  if (quiet) retired->say_goodbye();
+  adopt(std::move(retired));
+}
+
+void Reaper::adopt(std::unique_ptr<Retired> retired) {
+  const Retired* mine = retired.get();
+  std::unique_lock lock(mutex_);
+  retired_.push_back(std::move(retired));
+  if (!running_) {
+    if (thread_.joinable()) thread_.join();
+    running_ = true;
+    thread_ = std::thread([this] { run(); });
+  }
+  changed_.wait_for(lock, kWaitInCall, [&] {
+    return std::none_of(retired_.begin(), retired_.end(), [&](const auto& each) {
+      return each.get() == mine && !each->other_processes.empty();
+    });
+  });
+}
+
+void Reaper::run() {
+  std::unique_lock lock(mutex_);
+  while (!retired_.empty() && !stop_) {
+    std::list<std::unique_ptr<Retired>> ended;
+    for (auto it = retired_.begin(); it != retired_.end();) {
+      const auto next = std::next(it);
+      if ((*it)->poll()) ended.splice(ended.end(), retired_, it);
+      it = next;
+    }
+    changed_.notify_all();
+    lock.unlock();
+    for (auto& retired : ended) retired->free();
+    ended.clear();
+    lock.lock();
+    if (!retired_.empty()) changed_.wait_for(lock, kPoll, [&] { return stop_; });
+  }
+  running_ = false;
+}
+
+}  // namespace weft

@@ -1,0 +1,40 @@
+// Keeps what closed communicators leave behind until no peer writes to it any more: each rank says
+// goodbye once its kernels have ended, and memory is given back when all peers with a link to it
+// have said so or are dead. Owns: retired bootstraps, links and device memory, and one thread that
+// runs while there are any.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "communicator.h"
+
+namespace weft {
+
+class Reaper {
+ public:
+  static Reaper& instance();
+  ~Reaper();
+
+  // Takes the resources of `comm`. `quiet`: this rank's kernels have ended, so peers are told.
+  // Waits a short time for peers in other processes, since this process may exit right after.
+  void take(Communicator& comm, bool quiet) noexcept;
+
+ private:
+  struct Retired;
+  Reaper() = default;
+  void run();
+  void adopt(std::unique_ptr<Retired> retired);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::list<std::unique_ptr<Retired>> retired_;
+  std::thread thread_;
+  bool running_ = false, stop_ = false;
+};
+
+}  // namespace weft
