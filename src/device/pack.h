@@ -11,8 +11,6 @@
 
 namespace weft {
 
-inline constexpr size_t kPackBytes = 16;
-inline constexpr int kWords = 4;  // of 32 bits, in a pack
 
 template <class Type>
 struct Pack {
