@@ -5,14 +5,13 @@ target_include_directories(weft_hip INTERFACE ${PROJECT_SOURCE_DIR}/src/platform
 target_link_libraries(weft_hip INTERFACE hiphost)
 target_compile_definitions(weft_hip INTERFACE WEFT_HOST_LANES=${WEFT_HOST_LANES})
 
-# weft_add_instance(target type): the kernels of one element type. No contraction into fused multiply-adds: ranks must agree.
-function(weft_add_instance target type)
-  set(name weft_kernels_${type})
-  add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/src/device/instance.cc)
-  target_compile_definitions(${name} PRIVATE WEFT_INSTANCE_TYPE=${type})
-  target_compile_options(${name} PRIVATE -O3 -ffp-contract=off)
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
-                                             ${PROJECT_SOURCE_DIR}/src/platform/host)
-  target_link_libraries(${name} PRIVATE weft_hip)
-  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${name}>)
+# weft_add_kernels(target source name [definition...]): compiles a source that holds kernels, as object library
+# weft_kernels_<name>, into `target`. No contraction into fused multiply-adds: all ranks must round alike.
+function(weft_add_kernels target source name)
+  add_library(weft_kernels_${name} OBJECT ${source})
+  target_compile_definitions(weft_kernels_${name} PRIVATE ${ARGN})
+  target_compile_options(weft_kernels_${name} PRIVATE -O3 -ffp-contract=off)
+  target_include_directories(weft_kernels_${name} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
+  target_link_libraries(weft_kernels_${name} PRIVATE weft_hip)
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:weft_kernels_${name}>)
 endfunction()
