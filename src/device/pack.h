@@ -11,6 +11,7 @@
 
 namespace weft {
 
+inline constexpr int kWords = 4;  // of 32 bits, in a pack
 
 template <class Type>
 struct Pack {
@@ -195,7 +196,7 @@ struct Output {
 
 // How elements narrower than 32 bits share the words of a pack.
 template <class Type>
-struct Share {
+struct Sharing {
   static constexpr int kPerWord = int(sizeof(uint32_t) / sizeof(typename Type::storage));
   static constexpr int kBits = 32 / kPerWord;
   static constexpr uint32_t kMask = ~uint32_t(0) >> (32 - kBits);
@@ -203,7 +204,7 @@ struct Share {
 
 template <class Type, class Quad>
 WEFT_HD Partial<Type> unpack_quads(const Pack<Type>& pack) {
-  using Parts = Share<Type>;
+  using Parts = Sharing<Type>;
   const auto words = bits_as<typename Quad::Uint>(pack.bytes);
   Partial<Type> partial;
   for (int part = 0; part < Parts::kPerWord; ++part) {
@@ -216,7 +217,7 @@ WEFT_HD Partial<Type> unpack_quads(const Pack<Type>& pack) {
 
 template <class Type, class Quad>
 WEFT_HD Pack<Type> repack_quads(const Partial<Type>& partial) {
-  using Parts = Share<Type>;
+  using Parts = Sharing<Type>;
   typename Quad::Uint words{};
   for (int part = 0; part < Parts::kPerWord; ++part) {
     typename Quad::Float floats;
