@@ -9,3 +9,4 @@ step(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G ${GENERATOR} -D CMAKE_PRE
 step(${CMAKE_COMMAND} --build ${WORK}/build)
 step(${WORK}/build/consumer)
 step(${WORK}/build/consumer_c)
+step(${WORK}/build/consumer_tracer)
