@@ -56,6 +56,15 @@ class ThreadBoard {
     return message;
   }
 
+  bool try_take(int from, int to, uint32_t tag, std::vector<std::byte>& message) {
+    std::lock_guard lock(mutex_);
+    auto& box = boxes_[{from, to, tag}];
+    if (box.empty()) return false;
+    message = std::move(box.front());
+    box.pop_front();
+    return true;
+  }
+
   void fail(int rank, const std::string& reason) {
     std::lock_guard lock(mutex_);
     if (failed_rank_ >= 0) return;
@@ -118,6 +127,9 @@ class ThreadBootstrap : public Bootstrap {
   }
   std::vector<std::byte> receive(int peer, uint32_t tag) override {
     return board_->take(peer, rank_, tag);
+  }
+  bool try_receive(int peer, uint32_t tag, std::vector<std::byte>& message) override {
+    return board_->try_take(peer, rank_, tag, message);
   }
   void fail(ncclResult_t, const std::string& reason) noexcept override {
     board_->fail(rank_, reason);
