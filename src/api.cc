@@ -239,9 +239,8 @@ WEFT_API(ncclMemAlloc)
 ncclResult_t ncclMemAlloc(void** ptr, size_t size) {
   return guard([&] {
     require_pointer("ncclMemAlloc", "ptr", ptr);
-    if (size == 0) fail(ncclInvalidArgument, "ncclMemAlloc: size is 0");
     void* memory = nullptr;
-    hip_check(hipMalloc(&memory, size), "ncclMemAlloc of {} bytes", size);
+    if (size > 0) hip_check(hipMalloc(&memory, size), "ncclMemAlloc of {} bytes", size);
     *ptr = memory;
     return ncclSuccess;
   });
@@ -251,6 +250,27 @@ WEFT_API(ncclMemFree)
 ncclResult_t ncclMemFree(void* ptr) {
   return guard([&] {
     hip_check(hipFree(ptr), "ncclMemFree of {}", ptr);
+    return ncclSuccess;
+  });
+}
+
+// Ids are positions in algorithms() and of Protocol.
+ncclResult_t rcclGetAlgoName(int algo, const char** algoName) {
+  return guard([&] {
+    require_pointer("rcclGetAlgoName", "algoName", algoName);
+    if (algo < 0 || size_t(algo) >= algorithms().size())
+      fail(ncclInvalidArgument, "rcclGetAlgoName: there is no algorithm {}", algo);
+    *algoName = algorithms()[algo].name.data();
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t rcclGetProtocolName(int protocol, const char** protocolName) {
+  return guard([&] {
+    require_pointer("rcclGetProtocolName", "protocolName", protocolName);
+    if (protocol < 0 || protocol >= kProtocolCount)
+      fail(ncclInvalidArgument, "rcclGetProtocolName: there is no protocol {}", protocol);
+    *protocolName = protocol_name(Protocol(protocol)).data();
     return ncclSuccess;
   });
 }

@@ -4,14 +4,17 @@
 #include "unavailable.h"
 
 #include "api_name.h"
+#include "group.h"
 #include "last_error.h"
 #include "log.h"
 
 namespace weft {
 
 ncclResult_t unavailable(const char* name) noexcept {
-  set_last_error(std::string(name) + ": not available in this version");
-  log_warn("{}: not available in this version", name);
+  const std::string text = std::string(name) + ": not available in this version";
+  set_last_error(text);
+  log_warn("{}", text);
+  Group::current().note_failure(ncclInvalidUsage, text);
   return ncclInvalidUsage;
 }
 

@@ -24,35 +24,60 @@ class Move {
         finish_(step.finish) {}
 
   WEFT_DEV void run(const Block& block) const {
-    const size_t whole = input_.elems / Pack<Type>::kElems;
-    if (source_ != nullptr && read_) {
-      block.each_batch(whole, Reduce{*this});
+    if (input_.aligned && output_.aligned) {
+      run_whole<true>(block);
     } else {
-      block.each_batch(whole, Forward{*this});
+      run_whole<false>(block);
     }
+    const size_t whole = whole_packs();
     if (whole * Pack<Type>::kElems < input_.elems && block.leader()) tail(whole);
   }
 
  private:
+  // Packs in hand at a time. Narrow types unpack to more accumulators; what is not aligned comes in
+  // many small accesses.
+  static constexpr int kForwardBatch = platform::kPacksInFlight;
+  static constexpr int kReduceBatch =
+      Pack<Type>::kElems <= 4 ? kForwardBatch
+                              : (kForwardBatch * 4 + Pack<Type>::kElems - 1) / Pack<Type>::kElems;
+
+  WEFT_DEV size_t whole_packs() const { return input_.elems / Pack<Type>::kElems; }
+
+  template <bool kAligned>
+  WEFT_DEV void run_whole(const Block& block) const {
+    if (source_ != nullptr && read_) {
+      block.template each_batch<kAligned ? kReduceBatch : 1>(whole_packs(),
+                                                             Reduce<kAligned>{*this});
+    } else {
+      block.template each_batch<kAligned ? kForwardBatch : 1>(whole_packs(),
+                                                              Forward<kAligned>{*this});
+    }
+  }
+
   // Packs first, first + stride, ...: all loads are issued before the first use.
+  template <bool kAligned>
   struct Reduce {
     const Move& move;
     template <int kCount>
     WEFT_DEV void operator()(size_t first, size_t stride) const {
       Pack<Type> received[kCount], own[kCount];
       for (int k = 0; k < kCount; ++k) received[k] = move.received_pack(first + k * stride);
-      for (int k = 0; k < kCount; ++k) own[k] = move.own_pack(first + k * stride);
       for (int k = 0; k < kCount; ++k)
-        move.give(first + k * stride, move.reduced(received[k], own[k]));
+        own[k] = move.template own_pack<kAligned>(first + k * stride);
+      for (int k = 0; k < kCount; ++k)
+        move.template give<kAligned>(first + k * stride, move.reduced(received[k], own[k]));
     }
   };
+  template <bool kAligned>
   struct Forward {
     const Move& move;
     template <int kCount>
     WEFT_DEV void operator()(size_t first, size_t stride) const {
       Pack<Type> only[kCount];
-      for (int k = 0; k < kCount; ++k) only[k] = move.only_pack(first + k * stride);
-      for (int k = 0; k < kCount; ++k) move.give(first + k * stride, move.finished(only[k]));
+      for (int k = 0; k < kCount; ++k)
+        only[k] = move.template only_pack<kAligned>(first + k * stride);
+      for (int k = 0; k < kCount; ++k)
+        move.template give<kAligned>(first + k * stride, move.finished(only[k]));
     }
   };
 
@@ -70,12 +95,14 @@ class Move {
   WEFT_DEV Pack<Type> received_pack(size_t index) const {
     return load_pack<Type>(slot(source_, index));
   }
+  template <bool kAligned>
   WEFT_DEV Pack<Type> own_pack(size_t index) const {
     const char* from = slot(input_.base, index);
-    return pre<Op>(input_.aligned ? load_pack<Type>(from) : load_unaligned<Type>(from), op_);
+    return pre<Op>(kAligned ? load_pack<Type>(from) : load_unaligned<Type>(from), op_);
   }
+  template <bool kAligned>
   WEFT_DEV Pack<Type> only_pack(size_t index) const {
-    return source_ != nullptr ? received_pack(index) : own_pack(index);
+    return source_ != nullptr ? received_pack(index) : own_pack<kAligned>(index);
   }
 
   // Rounded once, after the scale.
@@ -87,11 +114,12 @@ class Move {
     return finish_ ? repack(post<Op>(unpack(pack), op_)) : pack;
   }
 
+  template <bool kAligned>
   WEFT_DEV void give(size_t index, const Pack<Type>& pack) const {
     if (target_ != nullptr) store_pack(slot(target_, index), pack);
     if (!write_) return;
     char* to = slot(output_.base, index);
-    if (output_.aligned) {
+    if constexpr (kAligned) {
       store_pack(to, pack);
     } else {
       store_unaligned(to, pack);

@@ -25,12 +25,13 @@ using platform::Block;
 // What the waits of one kernel share.
 struct Waits {
   HostWords* host;
+  DeviceWords* words;
   uint64_t deadline_at;  // clock_ns() value, 0: none
   uint32_t sequence;
 
   static WEFT_DEV Waits of(const KernelArgs& args, uint32_t sequence) {
-    return {args.comm->host, args.deadline_ns == 0 ? 0 : platform::clock_ns() + args.deadline_ns,
-            sequence};
+    return {args.comm->host, args.comm->words,
+            args.deadline_ns == 0 ? 0 : platform::clock_ns() + args.deadline_ns, sequence};
   }
 };
 
@@ -45,7 +46,7 @@ struct WaitSite {
 WEFT_DEV void report_fault(const Waits& waits, Fault::Kind kind, const WaitSite& site,
                            uint64_t seen) {
   HostWords* host = waits.host;
-  if (platform::claim_system(&host->fault_claimed)) {
+  if (platform::add_device32(&waits.words->fault_reports, 1) == 0) {
     host->fault.wait = site.wait;
     host->fault.rank = site.rank;
     host->fault.channel = site.channel;

@@ -35,8 +35,6 @@ struct Fault {
 struct HostWords {
   uint32_t abort;     // not 0: leave at once
   uint32_t withdraw;  // not 0: a peer takes its buffers back: stop touching them (Peer protocol)
-  uint32_t fault_claimed;
-  uint32_t reserved;
   Fault fault;
 };
 
@@ -49,6 +47,7 @@ struct DeviceWords {
   uint32_t started;   // kernels begun
   uint32_t done;      // kernels ended
   uint32_t blocks_ended;         // of the running kernel
+  uint32_t fault_reports;        // waits that gave up; the first one is in HostWords
   uint32_t stage[kMaxChannels];  // steps a channel has gone through in its operation
 };
 

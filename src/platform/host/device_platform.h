@@ -22,7 +22,7 @@ constexpr unsigned kHostLanes = 1;
 #endif
 // A miss may sleep, so every miss looks at the abort word.
 constexpr unsigned kSpinsPerCheck = 1;
-constexpr unsigned kPacksInFlight = 1;
+constexpr int kPacksInFlight = 1;
 constexpr bool kHasNativeHalf = false;
 
 struct alignas(16) Bytes16 {
@@ -34,7 +34,8 @@ WEFT_DEV void store16(void* p, Bytes16 v) { *static_cast<Bytes16*>(p) = v; }
 
 // What this platform does better than the portable text of device/types.h and device/pack.h.
 struct Native {
-  // Vectors of four lanes (GNU extension): neither g++ nor clang vectorises the conversions of a pack by itself.
+  // Vectors of four lanes (GNU extension): neither g++ nor clang vectorises the conversions of a
+  // pack by itself.
   struct Quad {
     typedef int32_t Int __attribute__((vector_size(16)));
     typedef uint32_t Uint __attribute__((vector_size(16)));
@@ -45,7 +46,9 @@ struct Native {
     __builtin_memcpy(&bytes, p, sizeof(bytes));
     return bytes;
   }
-  static WEFT_DEV void store16_unaligned(void* p, Bytes16 bytes) { __builtin_memcpy(p, &bytes, sizeof(bytes)); }
+  static WEFT_DEV void store16_unaligned(void* p, Bytes16 bytes) {
+    __builtin_memcpy(p, &bytes, sizeof(bytes));
+  }
 };
 
 WEFT_DEV uint64_t poll64(const uint64_t* p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
@@ -64,11 +67,6 @@ WEFT_DEV void note32(uint32_t* p, uint32_t v) { __atomic_store_n(p, v, __ATOMIC_
 // Adds within the device, orders both ways, returns the value before.
 WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) {
   return __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL);
-}
-
-// True for the first caller only, over all devices and the host.
-WEFT_DEV bool claim_system(uint32_t* p) {
-  return __atomic_exchange_n(p, 1u, __ATOMIC_ACQ_REL) == 0;
 }
 
 WEFT_DEV void acquire_system() {}
@@ -115,12 +113,12 @@ class Block {
   WEFT_DEV void each(size_t n, F f) const {
     for (size_t i = lane(); i < n; i += width()) f(i);
   }
-  // Calls f.template operator()<1>(i, stride) for i < n; GPUs batch kPacksInFlight of them.
-  template <class F>
+  // Calls f.template operator()<1>(i, stride) for i < n; GPUs call with up to kCount at a time: the
+  // compiler's own unrolling does that here.
+  template <int kCount, class F>
   WEFT_DEV void each_batch(size_t n, F f) const {
     for (size_t i = lane(); i < n; i += width()) f.template operator()<1>(i, size_t(width()));
   }
-
   // Memory that the lanes share, of the size asked for at launch.
   WEFT_DEV void* scratch() const { return shared_ + 1; }
 

@@ -1,0 +1,166 @@
+// Device primitives of the amd platform. Owns: what src/platform/README.md lists for
+// device_platform.h. The instructions that ordering needs are read back from the machine code in CI
+// (docs/amd.md); the rules they serve are in docs/memory-model.md. Also compiled by the host
+// compiler for what is pure arithmetic; there only the macros exist.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#ifdef __HIP__
+#include <hip/hip_runtime.h>
+#define WEFT_DEV __device__ __forceinline__
+#define WEFT_HD __host__ __device__ __forceinline__
+#else
+#define WEFT_DEV inline
+#define WEFT_HD inline
+#endif
+
+namespace weft::platform {
+
+struct alignas(16) Bytes16 {
+  uint32_t w[4];
+};
+
+constexpr unsigned kSpinsPerCheck = 1024;
+constexpr int kPacksInFlight = 4;  // more costs registers, which waves of 64 lanes have fewer of
+constexpr unsigned kMaxThreads = 512;
+
+#ifdef __HIP__
+
+// Memory that kernels share is global; said so, the compiler takes global_ instead of flat_
+// instructions.
+#define WEFT_GLOBAL __attribute__((address_space(1)))
+typedef uint32_t Vector4 __attribute__((ext_vector_type(4)));
+
+WEFT_DEV Bytes16 load16(const void* p) {
+  const Vector4 v = *(const WEFT_GLOBAL Vector4*)p;
+  return {{v.x, v.y, v.z, v.w}};
+}
+WEFT_DEV void store16(void* p, Bytes16 v) {
+  *(WEFT_GLOBAL Vector4*)p = Vector4{v.w[0], v.w[1], v.w[2], v.w[3]};
+}
+
+// System-scope atomics bypass every cache (sc0 sc1 on gfx942). Never poll with a non-temporal
+// builtin: it drops the volatile and becomes one scalar load.
+WEFT_DEV uint64_t poll64(const uint64_t* p) {
+  return __hip_atomic_load((const WEFT_GLOBAL uint64_t*)p, __ATOMIC_RELAXED,
+                           __HIP_MEMORY_SCOPE_SYSTEM);
+}
+WEFT_DEV uint32_t poll32(const uint32_t* p) {
+  return __hip_atomic_load((const WEFT_GLOBAL uint32_t*)p, __ATOMIC_RELAXED,
+                           __HIP_MEMORY_SCOPE_SYSTEM);
+}
+WEFT_DEV void post64(uint64_t* p, uint64_t v) {
+  __hip_atomic_store((WEFT_GLOBAL uint64_t*)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+WEFT_DEV void post32(uint32_t* p, uint32_t v) {
+  __hip_atomic_store((WEFT_GLOBAL uint32_t*)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+WEFT_DEV void note64(uint64_t* p, uint64_t v) { post64(p, v); }
+WEFT_DEV void note32(uint32_t* p, uint32_t v) { post32(p, v); }
+
+WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) {
+  return __hip_atomic_fetch_add((WEFT_GLOBAL uint32_t*)p, v, __ATOMIC_ACQ_REL,
+                                __HIP_MEMORY_SCOPE_AGENT);
+}
+
+// This wave's loads and stores are complete. A barrier does not wait for them on gfx9.
+WEFT_DEV void wait_memory() {
+#if defined(__GFX12__)
+  asm volatile("s_wait_loadcnt 0x0\n\ts_wait_storecnt 0x0" ::: "memory");
+#elif defined(__GFX10__) || defined(__GFX11__)
+  asm volatile("s_waitcnt vmcnt(0)\n\ts_waitcnt_vscnt null, 0x0" ::: "memory");
+#else
+  asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+#endif
+}
+
+WEFT_DEV void acquire_system() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""); }
+// The wait after the write-back is explicit: the compiler leaves it out when it sees nothing
+// outstanding.
+WEFT_DEV void release_system() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
+  wait_memory();
+}
+WEFT_DEV void acquire_device() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent"); }
+WEFT_DEV void release_device() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+  wait_memory();
+}
+
+WEFT_DEV void poll_miss(const void*) { __builtin_amdgcn_s_sleep(1); }
+WEFT_DEV void poll_hit() {}
+
+// The constant clock of 100 MHz.
+WEFT_DEV uint64_t clock_ns() {
+#if defined(__GFX11__) || defined(__GFX12__)
+  return __builtin_amdgcn_s_sendmsg_rtnl(0x83) * 10;
+#else
+  return __builtin_amdgcn_s_memrealtime() * 10;
+#endif
+}
+
+struct BlockShared {
+  uint32_t stop;
+};
+
+extern __shared__ char weft_scratch[];
+
+class Block {
+ public:
+  explicit WEFT_DEV Block(BlockShared* shared) : shared_(shared) {}
+
+  WEFT_DEV unsigned index() const { return blockIdx.x; }
+  WEFT_DEV unsigned grid() const { return gridDim.x; }
+  WEFT_DEV unsigned lane() const { return threadIdx.x; }
+  WEFT_DEV unsigned width() const { return blockDim.x; }
+  WEFT_DEV bool leader() const { return threadIdx.x == 0; }
+
+  // Release, barrier, acquire within the workgroup: where a workgroup spans two compute units there
+  // are two first-level caches.
+  WEFT_DEV void sync() const {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  }
+  WEFT_DEV void drain() const { wait_memory(); }
+
+  template <class F>
+  WEFT_DEV void each(size_t n, F f) const {
+    for (size_t i = lane(); i < n; i += width()) f(i);
+  }
+  template <int kCount, class F>
+  WEFT_DEV void each_batch(size_t n, F f) const {
+    const size_t stride = width();
+    size_t i = lane();
+    for (; i + (kCount - 1) * stride < n; i += kCount * stride)
+      f.template operator()<kCount>(i, stride);
+    for (; i < n; i += stride) f.template operator()<1>(i, stride);
+  }
+
+  WEFT_DEV void* scratch() const { return weft_scratch; }
+
+  WEFT_DEV void stop() const { *static_cast<volatile uint32_t*>(&shared_->stop) = 1; }
+  WEFT_DEV bool stopped() const { return *static_cast<volatile uint32_t*>(&shared_->stop) != 0; }
+
+ private:
+  BlockShared* shared_;
+};
+
+template <class Body, class Args>
+__global__ void __launch_bounds__(kMaxThreads) block_kernel(const Args args) {
+  __shared__ BlockShared shared;
+  if (threadIdx.x == 0) shared.stop = 0;
+  __syncthreads();
+  Body{}(Block(&shared), args);
+}
+
+template <class Body, class Args>
+const void* kernel_address() {
+  return reinterpret_cast<const void*>(&block_kernel<Body, Args>);
+}
+
+#endif  // __HIP__
+
+}  // namespace weft::platform
