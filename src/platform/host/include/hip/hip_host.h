@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -63,4 +64,5 @@ int64_t hipHostGetFault(hipHostFault fault); /* 0: off. Cheap */
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 #endif

@@ -1,0 +1,8 @@
+/* The HIP version whose API this runtime follows. */
+#ifndef HIP_VERSION_H
+#define HIP_VERSION_H
+#define HIP_VERSION_MAJOR 6
+#define HIP_VERSION_MINOR 4
+#define HIP_VERSION_PATCH 0
+#define HIP_VERSION (HIP_VERSION_MAJOR * 10000000 + HIP_VERSION_MINOR * 100000 + HIP_VERSION_PATCH)
+#endif
