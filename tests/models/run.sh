@@ -37,6 +37,7 @@ while read -r want kind flags; do
   if [ "$kind" = live ] || [ "$kind" = cycle ]; then
     compile="-DNFAIR=3" run="-a -f -N live" generate="-DLIVE"
   fi
+  [ "$want" = find ] && [ "$kind" != cycle ] && compile="-DSAFETY -DBFS" # breadth first: a short way to the error
   # shellcheck disable=SC2086
   if ! spin -a $generate $flags "$model" >spin.log 2>&1; then
     echo "FAIL $name: spin rejects the model with: $flags"; cat spin.log; exit 1
