@@ -17,14 +17,10 @@ struct Sum {};
 struct Prod {};
 struct MinMax {};  // OpArg::kMax says which
 
-template <class N, class Float>
-concept HasMinNumber = requires(Float a) {
-  N::min_number(a, a);
-  N::max_number(a, a);
-};
-
 // The smaller of two floats. A NaN loses against a number, minus zero is smaller than zero: the
 // result does not depend on the order of ranks. `flip` is the sign bit to get the larger instead.
+// (No platform hook: instructions and libm differ on signaling NaN and on zeros, and an H200 runs
+// this at the speed of memory.)
 template <class Float, class Bits>
 WEFT_HD Float smaller(Float a, Float b, Bits flip) {
   const Bits a_bits = bits_as<Bits>(a) ^ flip;
@@ -36,14 +32,10 @@ WEFT_HD Float smaller(Float a, Float b, Bits flip) {
   return bits_as<Float>((x == y ? (a_bits | b_bits) : picked) ^ flip);
 }
 
-template <class Float, class N = platform::Native>
+template <class Float>
 WEFT_HD Float min_max_float(Float a, Float b, bool max) {
-  if constexpr (HasMinNumber<N, Float>) {
-    return max ? N::max_number(a, b) : N::min_number(a, b);
-  } else {
-    using Bits = std::conditional_t<sizeof(Float) == 4, uint32_t, uint64_t>;
-    return smaller(a, b, max ? Bits(1) << (sizeof(Bits) * 8 - 1) : Bits(0));
-  }
+  using Bits = std::conditional_t<sizeof(Float) == 4, uint32_t, uint64_t>;
+  return smaller(a, b, max ? Bits(1) << (sizeof(Bits) * 8 - 1) : Bits(0));
 }
 
 template <class Integral>

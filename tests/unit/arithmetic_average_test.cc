@@ -183,7 +183,7 @@ void expect_divisions() {
       expect_division<Type>(Storage<Type>(random()), r);
       expect_division<Type>(Storage<Type>(top - Storage<Type>(i % 120)), r);
       expect_division<Type>(Storage<Type>(bottom + Storage<Type>(i % 120)), r);
-      expect_division<Type>(Storage<Type>(Storage<Type>(r) * Storage<Type>(i % 120)), r);
+      expect_division<Type>(Storage<Type>(uint64_t(r) * uint64_t(i % 120)), r);
     }
   }
 }

@@ -131,7 +131,8 @@ TYPED_TEST(FloatTest, MinAndMaxOfNumbers) {
 
 TYPED_TEST(FloatTest, ANumberWinsAgainstNan) {
   using Accumulator = typename TestFixture::Accumulator;
-  for (Accumulator nan : {this->kNan, -this->kNan}) {
+  const Accumulator signaling = std::numeric_limits<Accumulator>::signaling_NaN();
+  for (Accumulator nan : {this->kNan, -this->kNan, signaling}) {
     for (Accumulator number :
          {Accumulator(-1), Accumulator(0), Accumulator(3), this->kInf, -this->kInf}) {
       EXPECT_EQ(this->smallest(nan, number), number);
