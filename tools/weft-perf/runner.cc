@@ -137,6 +137,8 @@ void Runner::drop(Graphs& graphs) {
 }
 
 bool Runner::stream_is_done(const LocalRank& local) {
+  // The null stream is that of the current device.
+  if (options_.null_stream) check_hip(hipSetDevice(local.device), "hipSetDevice");
   const hipError_t state = hipStreamQuery(local.stream);
   if (state == hipErrorNotReady) return false;
   check_hip(state,

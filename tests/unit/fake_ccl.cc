@@ -1,0 +1,202 @@
+// A collective library for the tests of weft-perf: AllReduce of int32 and float sums, correct and
+// slow. Ranks may be threads or processes: inputs meet in a file that ncclGetUniqueId names. The
+// work is a host function in stream order, so it is asynchronous and can be captured. All other
+// collectives answer as a library that lacks them. FAKE_CCL_FAULT=wrong spoils element 1 on rank 0,
+// =overrun writes behind the output, =hang never ends until ncclCommAbort, =fail refuses every
+// all-reduce. FAKE_CCL_DELAY_US (a definition) makes the slow variant.
+#include <fcntl.h>
+#include <rccl/rccl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#ifndef FAKE_CCL_DELAY_US
+#define FAKE_CCL_DELAY_US 0
+#endif
+
+namespace {
+
+constexpr size_t kSlotBytes = size_t{64} << 10;
+constexpr int kMostRanks = 64;
+
+struct Region {
+  std::atomic<uint64_t> arrived;
+  char slots[kMostRanks][kSlotBytes];
+};
+
+std::string last_error;  // of the last refused call
+
+bool fault_is(const char* name) {
+  const char* fault = std::getenv("FAKE_CCL_FAULT");
+  return fault != nullptr && std::strcmp(fault, name) == 0;
+}
+
+struct Op;
+
+}  // namespace
+
+struct ncclComm {
+  int rank, ranks, device;
+  Region* region;
+  std::atomic<bool> aborted;
+  uint64_t phase;
+  std::string file;
+  std::vector<std::unique_ptr<Op>> ops;
+
+  // False when aborted.
+  bool barrier() {
+    ++phase;
+    region->arrived.fetch_add(1);
+    while (region->arrived.load() < phase * static_cast<uint64_t>(ranks)) {
+      if (aborted.load()) return false;
+      sched_yield();
+    }
+    return true;
+  }
+};
+
+namespace {
+
+struct Op {
+  ncclComm* comm;
+  const char* send;
+  char* recv;
+  size_t count;
+  ncclDataType_t type;
+};
+
+template <class T>
+void add_slots(const ncclComm& comm, T* out, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    T sum{};
+    for (int rank = 0; rank < comm.ranks; ++rank) {
+      T value;
+      std::memcpy(&value, comm.region->slots[rank] + i * sizeof(T), sizeof(T));
+      sum += value;
+    }
+    std::memcpy(out + i, &sum, sizeof(T));
+  }
+}
+
+void spin(std::chrono::microseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) sched_yield();
+}
+
+void run(void* data) {
+  const Op& op = *static_cast<Op*>(data);
+  ncclComm& comm = *op.comm;
+  while (fault_is("hang") && !comm.aborted.load()) sched_yield();
+  spin(std::chrono::microseconds(FAKE_CCL_DELAY_US));
+  const size_t slot_elems = kSlotBytes / 4;
+  for (size_t done = 0; done < op.count; done += slot_elems) {
+    const size_t count = std::min(slot_elems, op.count - done);
+    std::memcpy(comm.region->slots[comm.rank], op.send + done * 4, count * 4);
+    if (!comm.barrier()) return;
+    if (op.type == ncclFloat32) {
+      add_slots(comm, reinterpret_cast<float*>(op.recv) + done, count);
+    } else {
+      add_slots(comm, reinterpret_cast<uint32_t*>(op.recv) + done, count);
+    }
+    if (!comm.barrier()) return;
+  }
+  if (fault_is("wrong") && comm.rank == 0 && op.count > 1) op.recv[4] ^= 0x40;
+  if (fault_is("overrun")) op.recv[op.count * 4] = 0;
+}
+
+ncclResult_t refuse(const char* text) {
+  last_error = text;
+  return ncclInvalidUsage;
+}
+ncclResult_t not_available() { return refuse("not available in this version"); }
+
+}  // namespace
+
+extern "C" {
+
+ncclResult_t ncclGetVersion(int* version) {
+  *version = 22803;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  std::strcpy(id->internal, "/tmp/fake_ccl.XXXXXX");
+  const int fd = mkstemp(id->internal);
+  if (fd < 0 || ftruncate(fd, sizeof(Region)) != 0) return ncclSystemError;
+  close(fd);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t* out, int ranks, ncclUniqueId id, int rank) {
+  if (ranks > kMostRanks) return refuse("too many ranks");
+  const int fd = open(id.internal, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return ncclSystemError;
+  void* map = mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  if (map == MAP_FAILED) return ncclSystemError;
+  auto* comm = new ncclComm{rank, ranks, 0, static_cast<Region*>(map), false, 0, id.internal, {}};
+  (void)hipGetDevice(&comm->device);
+  *out = comm;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  if (comm->rank == 0) unlink(comm->file.c_str());
+  munmap(comm->region, sizeof(Region));
+  delete comm;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  comm->aborted.store(true);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* error) {
+  *error = ncclSuccess;
+  return ncclSuccess;
+}
+
+const char* ncclGetErrorString(ncclResult_t result) {
+  return result == ncclInvalidUsage ? "invalid usage" : "some error";
+}
+const char* ncclGetLastError(ncclComm_t) { return last_error.c_str(); }
+ncclResult_t ncclGroupStart() { return ncclSuccess; }
+ncclResult_t ncclGroupEnd() { return ncclSuccess; }
+
+ncclResult_t ncclAllReduce(const void* send, void* recv, size_t count, ncclDataType_t type,
+                           ncclRedOp_t op, ncclComm_t comm, hipStream_t stream) {
+  if (fault_is("fail")) return refuse("told to fail");
+  if (op != ncclSum || (type != ncclFloat32 && type != ncclInt32)) return not_available();
+  comm->ops.push_back(std::make_unique<Op>(
+      Op{comm, static_cast<const char*>(send), static_cast<char*>(recv), count, type}));
+  const hipError_t launched = hipLaunchHostFunc(stream, run, comm->ops.back().get());
+  return launched == hipSuccess ? ncclSuccess : ncclUnhandledCudaError;
+}
+
+ncclResult_t ncclAllGather(const void*, void*, size_t, ncclDataType_t, ncclComm_t, hipStream_t) {
+  return not_available();
+}
+ncclResult_t ncclReduceScatter(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t,
+                               hipStream_t) {
+  return not_available();
+}
+ncclResult_t ncclBroadcast(const void*, void*, size_t, ncclDataType_t, int, ncclComm_t,
+                           hipStream_t) {
+  return not_available();
+}
+ncclResult_t ncclReduce(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, int, ncclComm_t,
+                        hipStream_t) {
+  return not_available();
+}
+
+}  // extern "C"
