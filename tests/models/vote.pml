@@ -9,7 +9,8 @@
  * Memory assumed: M1 (the start word's halves each carry the epoch; modelled as one word), M8 (a host write to a device table
  * is visible only some time after it was made: `entry_written` against `entry`), M4/M6 around start and end flags.
  *
- * CHECK pass safety -DN=2 -DBLOCKS=2 -DOPS=2
+ * CHECK pass safety -DN=2 -DBLOCKS=2 -DOPS=1
+ * CHECK pass safety -DN=2 -DBLOCKS=2 -DOPS=2 -DONE_OWNER -DNO_FREE
  * CHECK pass safety -DN=2 -DBLOCKS=1 -DOPS=3
  * CHECK pass safety -DN=3 -DONE_OWNER -DNO_FREE
  * CHECK find assert -DN=3 -DONE_OWNER -DNO_FREE -DBREAK_SAMPLE_PER_PEER
