@@ -82,6 +82,8 @@ class Run {
       mark = mark ? join(place, at, *mark, got) : got;
     }
     if (!mark) return wrong(place, at, "a step with nothing to take");
+    if (step.finish && s_.places > 1 && !(step.recv.any() && step.read_input))
+      return wrong(place, at, "finishes without reducing");
     if (step.finish && mark->finished) return wrong(place, at, "finished twice");
     mark->finished |= step.finish;
     if (step.write_output) outputs_[place][{at.loop, step.chunk}].push_back(*mark);

@@ -29,7 +29,7 @@ struct Step {
   Peers recv, send;
   bool read_input = false;    // this rank's contribution takes part (pre-scaled)
   bool write_output = false;  // the result is kept
-  bool finish = false;        // the result is final: the post-scale is applied
+  bool finish = false;        // reduces, and the result is final: the post-scale is applied
   int chunk = 0;
 };
 

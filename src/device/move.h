@@ -38,8 +38,7 @@ class Move {
   // many small accesses.
   static constexpr int kForwardBatch = platform::kPacksInFlight;
   static constexpr int kReduceBatch =
-      Pack<Type>::kElems <= 4 ? kForwardBatch
-                              : (kForwardBatch * 4 + Pack<Type>::kElems - 1) / Pack<Type>::kElems;
+      kForwardBatch * 4 >= Pack<Type>::kElems ? kForwardBatch * 4 / Pack<Type>::kElems : 1;
 
   WEFT_DEV size_t whole_packs() const { return input_.elems / Pack<Type>::kElems; }
 
@@ -76,8 +75,7 @@ class Move {
       Pack<Type> only[kCount];
       for (int k = 0; k < kCount; ++k)
         only[k] = move.template only_pack<kAligned>(first + k * stride);
-      for (int k = 0; k < kCount; ++k)
-        move.template give<kAligned>(first + k * stride, move.finished(only[k]));
+      for (int k = 0; k < kCount; ++k) move.template give<kAligned>(first + k * stride, only[k]);
     }
   };
 
@@ -110,10 +108,6 @@ class Move {
     const Partial<Type> sum = combine<Op>(unpack(received), unpack(own), op_);
     return repack(finish_ ? post<Op>(sum, op_) : sum);
   }
-  WEFT_DEV Pack<Type> finished(const Pack<Type>& pack) const {
-    return finish_ ? repack(post<Op>(unpack(pack), op_)) : pack;
-  }
-
   template <bool kAligned>
   WEFT_DEV void give(size_t index, const Pack<Type>& pack) const {
     if (target_ != nullptr) store_pack(slot(target_, index), pack);
@@ -130,8 +124,7 @@ class Move {
   WEFT_DEV void tail(size_t index) const {
     const Pack<Type> own = read_ ? pre<Op>(input_.load(index), op_) : Pack<Type>{};
     const Pack<Type> received = source_ != nullptr ? received_pack(index) : Pack<Type>{};
-    const Pack<Type> result =
-        source_ != nullptr && read_ ? reduced(received, own) : finished(read_ ? own : received);
+    const Pack<Type> result = source_ == nullptr ? own : read_ ? reduced(received, own) : received;
     if (target_ != nullptr) store_pack(slot(target_, index), result);
     if (write_) output_.store(index, result);
   }

@@ -23,7 +23,8 @@ struct alignas(16) Bytes16 {
 };
 
 constexpr unsigned kSpinsPerCheck = 1024;
-constexpr int kPacksInFlight = 4;  // more costs registers, which waves of 64 lanes have fewer of
+// 16-byte accesses a lane keeps in flight while it copies; fewer where it also reduces (device/move.h).
+constexpr int kPacksInFlight = 4;
 constexpr unsigned kMaxThreads = 512;
 
 #ifdef __HIP__

@@ -24,9 +24,8 @@ struct alignas(16) Bytes16 {
 
 // A poll of local memory takes some 0.5 us, so the abort word is seen within a millisecond.
 constexpr unsigned kSpinsPerCheck = 1024;
-// 16-byte accesses a lane keeps in flight: 512 lanes x 8 x 16 bytes cover the latency of a link
-// from few blocks.
-constexpr int kPacksInFlight = 8;
+// 16-byte accesses a lane keeps in flight while it copies; fewer where it also reduces (device/move.h).
+constexpr int kPacksInFlight = 4;
 constexpr unsigned kMaxThreads = 512;
 
 #ifdef __CUDACC__
