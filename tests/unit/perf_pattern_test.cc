@@ -30,7 +30,9 @@ TEST(PerfTypes, EveryNarrowFloatSurvivesTheRoundTrip) {
       if (!std::isfinite(value)) continue;
       const uint64_t back = encode(*type, value);
       ASSERT_EQ(decode(*type, back), value) << type->name << " " << bits;
-      if (value != 0) ASSERT_EQ(back, bits) << type->name;
+      if (value != 0) {
+        ASSERT_EQ(back, bits) << type->name;
+      }
     }
   }
 }

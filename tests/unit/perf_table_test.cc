@@ -25,7 +25,7 @@ Row example_row() {
   row.count = 262144;
   row.type = "float";
   row.op = "sum";
-  row.out_of_place = placement(12.345e-6, 150e9, 0);
+  row.out_of_place = placement(12.346e-6, 150e9, 0);
   row.in_place = placement(123.456e-6, 50e9, std::nullopt);
   return row;
 }

@@ -161,7 +161,8 @@ Expected float_avg_reduced(const Recipe& r, size_t i) {
   }
   uint64_t room = 0;
   const double half_ulp = std::ldexp(1.0, -(r.type->format.mantissa_bits + 1));
-  const double growth = std::pow(1 + half_ulp, r.ranks + 1) - 1;
+  // (1+u)^(n+1) - 1, in a way that does not lose a u of 2^-53 beside the 1.
+  const double growth = std::expm1((r.ranks + 1) * std::log1p(half_ulp));
   return {encode(*r.type, float_avg_base(r, i, &room)),
           growth * sum_of_magnitudes / r.ranks + r.ranks * smallest_positive(*r.type)};
 }
