@@ -66,25 +66,99 @@ struct ncclComm {
 
 namespace {
 
+enum class Kind { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll, kGather };
+
 struct Op {
+  Kind kind;
   ncclComm* comm;
   const char* send;
   char* recv;
   size_t count;
   ncclDataType_t type;
+  int root;
 };
 
+size_t type_bytes(ncclDataType_t type) {
+  switch (type) {
+    case ncclInt64:
+    case ncclUint64:
+    case ncclFloat64:
+      return 8;
+    case ncclInt32:
+    case ncclUint32:
+    case ncclFloat32:
+      return 4;
+    case ncclFloat16:
+    case ncclBfloat16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+// out = the sum over ranks of `count` elements that begin at element `start` of each slot.
 template <class T>
-void add_slots(const ncclComm& comm, T* out, size_t count) {
+void add_slots(const ncclComm& comm, char* out, size_t start, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     T sum{};
     for (int rank = 0; rank < comm.ranks; ++rank) {
       T value;
-      std::memcpy(&value, comm.region->slots[rank] + i * sizeof(T), sizeof(T));
+      std::memcpy(&value, comm.region->slots[rank] + (start + i) * sizeof(T), sizeof(T));
       sum += value;
     }
-    std::memcpy(out + i, &sum, sizeof(T));
+    std::memcpy(out + i * sizeof(T), &sum, sizeof(T));
   }
+}
+
+void add(const Op& op, char* out, size_t start, size_t count) {
+  if (op.type == ncclFloat32) {
+    add_slots<float>(*op.comm, out, start, count);
+  } else {
+    add_slots<uint32_t>(*op.comm, out, start, count);
+  }
+}
+
+// Any size, a slot at a time.
+bool all_reduce(const Op& op) {
+  ncclComm& comm = *op.comm;
+  const size_t slot_elems = kSlotBytes / 4;
+  for (size_t done = 0; done < op.count; done += slot_elems) {
+    const size_t count = std::min(slot_elems, op.count - done);
+    std::memcpy(comm.region->slots[comm.rank], op.send + done * 4, count * 4);
+    if (!comm.barrier()) return false;
+    add(op, op.recv + done * 4, 0, count);
+    if (!comm.barrier()) return false;
+  }
+  return true;
+}
+
+// What this rank takes out of the slots, once all inputs are there.
+void take(const Op& op) {
+  const ncclComm& comm = *op.comm;
+  const size_t part = op.count * type_bytes(op.type);
+  const auto rank = static_cast<size_t>(comm.rank);
+  const bool is_root = comm.rank == op.root;
+  if (op.kind == Kind::kReduceScatter) add(op, op.recv, rank * op.count, op.count);
+  if (op.kind == Kind::kReduce && is_root) add(op, op.recv, 0, op.count);
+  if (op.kind == Kind::kBroadcast) std::memcpy(op.recv, comm.region->slots[op.root], part);
+  for (size_t peer = 0; peer < static_cast<size_t>(comm.ranks); ++peer) {
+    const char* slot = comm.region->slots[peer];
+    if (op.kind == Kind::kAllToAll) std::memcpy(op.recv + peer * part, slot + rank * part, part);
+    if (op.kind == Kind::kAllGather || (op.kind == Kind::kGather && is_root)) {
+      std::memcpy(op.recv + peer * part, slot, part);
+    }
+  }
+}
+
+bool move_at_once(const Op& op) {
+  ncclComm& comm = *op.comm;
+  const bool whole = op.kind == Kind::kReduceScatter || op.kind == Kind::kAllToAll;
+  const size_t bytes =
+      op.count * type_bytes(op.type) * (whole ? static_cast<size_t>(comm.ranks) : 1);
+  std::memcpy(comm.region->slots[comm.rank], op.send, bytes);
+  if (!comm.barrier()) return false;
+  take(op);
+  return comm.barrier();
 }
 
 void spin(std::chrono::microseconds time) {
@@ -97,18 +171,7 @@ void run(void* data) {
   ncclComm& comm = *op.comm;
   while (fault_is("hang") && !comm.aborted.load()) sched_yield();
   spin(std::chrono::microseconds(FAKE_CCL_DELAY_US));
-  const size_t slot_elems = kSlotBytes / 4;
-  for (size_t done = 0; done < op.count; done += slot_elems) {
-    const size_t count = std::min(slot_elems, op.count - done);
-    std::memcpy(comm.region->slots[comm.rank], op.send + done * 4, count * 4);
-    if (!comm.barrier()) return;
-    if (op.type == ncclFloat32) {
-      add_slots(comm, reinterpret_cast<float*>(op.recv) + done, count);
-    } else {
-      add_slots(comm, reinterpret_cast<uint32_t*>(op.recv) + done, count);
-    }
-    if (!comm.barrier()) return;
-  }
+  if (!(op.kind == Kind::kAllReduce ? all_reduce(op) : move_at_once(op))) return;
   if (fault_is("wrong") && comm.rank == 0 && op.count > 1) op.recv[4] ^= 0x40;
   if (fault_is("overrun")) op.recv[op.count * 4] = 0;
 }
@@ -118,6 +181,28 @@ ncclResult_t refuse(const char* text) {
   return ncclInvalidUsage;
 }
 ncclResult_t not_available() { return refuse("not available in this version"); }
+
+ncclResult_t enqueue(const Op& op, hipStream_t stream) {
+  if (fault_is("fail")) return refuse("told to fail");
+  op.comm->ops.push_back(std::make_unique<Op>(op));
+  const hipError_t launched = hipLaunchHostFunc(stream, run, op.comm->ops.back().get());
+  return launched == hipSuccess ? ncclSuccess : ncclUnhandledCudaError;
+}
+
+ncclResult_t enqueue_copy(const Op& op, hipStream_t stream) {
+  if (op.count * type_bytes(op.type) * static_cast<size_t>(op.comm->ranks) > kSlotBytes) {
+    return refuse("too large");
+  }
+  return enqueue(op, stream);
+}
+
+ncclResult_t enqueue_sum(const Op& op, ncclRedOp_t red_op, hipStream_t stream) {
+  if (red_op != ncclSum || (op.type != ncclFloat32 && op.type != ncclInt32)) return not_available();
+  return op.kind == Kind::kAllReduce ? enqueue(op, stream) : enqueue_copy(op, stream);
+}
+
+const char* in(const void* pointer) { return static_cast<const char*>(pointer); }
+char* out(void* pointer) { return static_cast<char*>(pointer); }
 
 }  // namespace
 
@@ -175,27 +260,33 @@ ncclResult_t ncclGroupEnd() { return ncclSuccess; }
 
 ncclResult_t ncclAllReduce(const void* send, void* recv, size_t count, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, hipStream_t stream) {
-  if (fault_is("fail")) return refuse("told to fail");
-  if (op != ncclSum || (type != ncclFloat32 && type != ncclInt32)) return not_available();
-  comm->ops.push_back(std::make_unique<Op>(
-      Op{comm, static_cast<const char*>(send), static_cast<char*>(recv), count, type}));
-  const hipError_t launched = hipLaunchHostFunc(stream, run, comm->ops.back().get());
-  return launched == hipSuccess ? ncclSuccess : ncclUnhandledCudaError;
+  return enqueue_sum({Kind::kAllReduce, comm, in(send), out(recv), count, type, 0}, op, stream);
 }
-
-ncclResult_t ncclAllGather(const void*, void*, size_t, ncclDataType_t, ncclComm_t, hipStream_t) {
-  return not_available();
+ncclResult_t ncclReduceScatter(const void* send, void* recv, size_t count, ncclDataType_t type,
+                               ncclRedOp_t op, ncclComm_t comm, hipStream_t stream) {
+  return enqueue_sum({Kind::kReduceScatter, comm, in(send), out(recv), count, type, 0}, op, stream);
 }
-ncclResult_t ncclReduceScatter(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t,
-                               hipStream_t) {
-  return not_available();
+ncclResult_t ncclReduce(const void* send, void* recv, size_t count, ncclDataType_t type,
+                        ncclRedOp_t op, int root, ncclComm_t comm, hipStream_t stream) {
+  return enqueue_sum({Kind::kReduce, comm, in(send), out(recv), count, type, root}, op, stream);
 }
-ncclResult_t ncclBroadcast(const void*, void*, size_t, ncclDataType_t, int, ncclComm_t,
-                           hipStream_t) {
-  return not_available();
+ncclResult_t ncclAllGather(const void* send, void* recv, size_t count, ncclDataType_t type,
+                           ncclComm_t comm, hipStream_t stream) {
+  return enqueue_copy({Kind::kAllGather, comm, in(send), out(recv), count, type, 0}, stream);
 }
-ncclResult_t ncclReduce(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, int, ncclComm_t,
-                        hipStream_t) {
+ncclResult_t ncclBroadcast(const void* send, void* recv, size_t count, ncclDataType_t type,
+                           int root, ncclComm_t comm, hipStream_t stream) {
+  return enqueue_copy({Kind::kBroadcast, comm, in(send), out(recv), count, type, root}, stream);
+}
+ncclResult_t ncclAlltoAll(const void* send, void* recv, size_t count, ncclDataType_t type,
+                          ncclComm_t comm, hipStream_t stream) {
+  return enqueue_copy({Kind::kAllToAll, comm, in(send), out(recv), count, type, 0}, stream);
+}
+ncclResult_t ncclGather(const void* send, void* recv, size_t count, ncclDataType_t type, int root,
+                        ncclComm_t comm, hipStream_t stream) {
+  return enqueue_copy({Kind::kGather, comm, in(send), out(recv), count, type, root}, stream);
+}
+ncclResult_t ncclScatter(const void*, void*, size_t, ncclDataType_t, int, ncclComm_t, hipStream_t) {
   return not_available();
 }
 

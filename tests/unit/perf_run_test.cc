@@ -57,6 +57,23 @@ TEST(PerfRun, ThreadsAndGraphs) {
   EXPECT_TRUE(graph.says("p99")) << graph.output;
 }
 
+TEST(PerfRun, EveryCollectiveTypeAndRoot) {
+  for (const char* name : {"all_gather", "broadcast", "alltoall", "gather"}) {
+    const Outcome o =
+        run(std::string(name) + " " + kFake + " -b 0 -e 1200 -i 600 -n 2 -T 30 -g 3 -d all -r all");
+    EXPECT_EQ(o.status, 0) << o.output;
+    EXPECT_TRUE(o.says("bfloat16")) << o.output;
+  }
+  for (const char* name : {"reduce", "reduce_scatter"}) {
+    const Outcome o =
+        run(std::string(name) + " " + kFake + " -b 0 -e 1200 -i 600 -n 2 -T 30 -g 3 -r all");
+    EXPECT_EQ(o.status, 0) << o.output;
+  }
+  const Outcome wrong =
+      run("all_gather " + kFake + " -b 1K -e 1K -n 2 -T 30 -g 2", "FAKE_CCL_FAULT=wrong");
+  EXPECT_EQ(wrong.status, 1) << wrong.output;
+}
+
 TEST(PerfRun, SizesWithTailsAndZero) {
   const Outcome o = run("all_reduce " + kFake + " -b 0 -e 100 -i 25 -n 2 -T 30 -g 3 -u 1 -m 2");
   EXPECT_EQ(o.status, 0) << o.output;
@@ -91,7 +108,7 @@ TEST(PerfRun, AHangEndsWithItsNameAndStatus3) {
 }
 
 TEST(PerfRun, WhatALibraryLacksIsReportedInItsWords) {
-  const Outcome o = run("all_gather " + kFake + kSmall + "-g 2");
+  const Outcome o = run("scatter " + kFake + kSmall + "-g 2");
   EXPECT_EQ(o.status, 1) << o.output;
   EXPECT_TRUE(o.says("invalid usage (5): not available in this version")) << o.output;
   const Outcome absent = run("sendrecv " + kFake + kSmall + "-g 2");
