@@ -1,5 +1,5 @@
 // Recording dependencies, dispatching what is ready, completing. Blocks of a kernel go to fixed
-// workers: block b of a grid that divides among the workers always meets block b of the other
+// workers: block b always meets block b of the other
 // ranks' kernels on the same worker, so a ring of ranks passes its flags within one thread. Next on
 // the path: worker.cc.
 #include "scheduler.h"
@@ -18,7 +18,6 @@ namespace {
 struct Scheduler {
   Lock lock;
   std::vector<Worker*> workers;
-  size_t devices = 1;
   std::atomic<unsigned> next_worker{0};
   std::atomic<bool> stopped{false};
   // Blocks held back by hipHostFaultResidentBlocks, per device.
@@ -35,14 +34,8 @@ constexpr int64_t kStopLimitNs = 200000000;
 
 using Ready = std::vector<OpRef>;
 
-size_t first_worker(const Work& work) {
-  const size_t count = scheduler->workers.size();
-  if (work.launch->blocks % count == 0) return 0;
-  return static_cast<size_t>(work.device) * count / scheduler->devices;
-}
-
-Worker& worker_of_block(const Work& work, unsigned block) {
-  return *scheduler->workers[(first_worker(work) + block) % scheduler->workers.size()];
+Worker& worker_of_block(unsigned block) {
+  return *scheduler->workers[block % scheduler->workers.size()];
 }
 
 // Posts as many held-back blocks as the fault allows.
@@ -61,7 +54,7 @@ void pump_limited(size_t device) {
       if (--range.count == 0) limited.queue.pop_front();
     }
   }
-  for (BlockRange& one : go) worker_of_block(one.op->work, one.first).post(one);
+  for (BlockRange& one : go) worker_of_block(one.first).post(one);
 }
 
 void dispatch_kernel(const OpRef& op) {
@@ -79,7 +72,7 @@ void dispatch_kernel(const OpRef& op) {
   }
   const auto count = static_cast<unsigned>(scheduler->workers.size());
   for (unsigned k = 0; k < count && k < launch.blocks; ++k) {
-    worker_of_block(op->work, k).post({op, k, count, (launch.blocks - k + count - 1) / count});
+    worker_of_block(k).post({op, k, count, (launch.blocks - k + count - 1) / count});
   }
 }
 
@@ -153,8 +146,7 @@ void add_edge(const OpRef& from, const OpRef& to) {
 
 void start_scheduler(const Config& config) {
   scheduler = new Scheduler;
-  scheduler->devices = std::max<size_t>(config.visible.size(), 1);
-  scheduler->limited.resize(scheduler->devices);
+  scheduler->limited.resize(std::max<size_t>(config.visible.size(), 1));
   for (int i = 0; i < config.workers; ++i) {
     scheduler->workers.push_back(new Worker(i, config.spin_laps, config.stack_bytes));
   }

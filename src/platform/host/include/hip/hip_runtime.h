@@ -23,12 +23,25 @@
 #define HIP_DYNAMIC_SHARED(type, name) type* name = static_cast<type*>(hipHostThisLane()->shared)
 
 namespace hip_host {
-inline dim3 dim(const unsigned (&v)[3]) { return dim3(v[0], v[1], v[2]); }
+/* threadIdx and its kin are objects (members of HIP structures bear their names, so macros cannot
+ * be), each of whose coordinates reads the calling lane when it is used as a number. */
+typedef unsigned Triple[3];
+template <Triple hipHostLane::*Field, unsigned Axis>
+struct Coordinate {
+  operator unsigned() const { return (hipHostThisLane()->*Field)[Axis]; }
+};
+template <Triple hipHostLane::*Field>
+struct Variable {
+  Coordinate<Field, 0> x;
+  Coordinate<Field, 1> y;
+  Coordinate<Field, 2> z;
+  operator dim3() const { return dim3(x, y, z); }
+};
 }  // namespace hip_host
-#define threadIdx (::hip_host::dim(hipHostThisLane()->thread_idx))
-#define blockIdx (::hip_host::dim(hipHostThisLane()->block_idx))
-#define blockDim (::hip_host::dim(hipHostThisLane()->block_size))
-#define gridDim (::hip_host::dim(hipHostThisLane()->grid_size))
+inline constexpr hip_host::Variable<&hipHostLane::thread_idx> threadIdx{};
+inline constexpr hip_host::Variable<&hipHostLane::block_idx> blockIdx{};
+inline constexpr hip_host::Variable<&hipHostLane::block_size> blockDim{};
+inline constexpr hip_host::Variable<&hipHostLane::grid_size> gridDim{};
 
 inline void __syncthreads() { hipHostBarrier(); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

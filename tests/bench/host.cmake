@@ -1,0 +1,9 @@
+# What waiting and posting cost on the host platform.
+if(WEFT_PLATFORM STREQUAL "host")
+  find_package(benchmark REQUIRED)
+  add_executable(host_ring_bench host_ring_bench.cc)
+  target_link_libraries(host_ring_bench PRIVATE weft_hip benchmark::benchmark)
+  add_test(NAME host_ring_bench COMMAND host_ring_bench --benchmark_min_time=0.01
+           --benchmark_filter=bytes:1024/|launch_and_wait)
+  set_tests_properties(host_ring_bench PROPERTIES LABELS "bench" TIMEOUT 60)
+endif()
