@@ -64,7 +64,7 @@ Clock::time_point Acceptor::next_deadline() const {
 }
 
 void Acceptor::close() {
-  pending_.clear();
+  while (!pending_.empty()) drop(pending_.begin());
   listeners_.clear();
 }
 

@@ -37,7 +37,7 @@ class Acceptor {
   Arrivals progress(std::span<const pollfd> set);
   // The next moment at which progress() has something to do without an event.
   Clock::time_point next_deadline() const;
-  // No new connections; a connection half-way is dropped without being counted.
+  // No new connections; those half-way are dropped.
   void close();
   bool is_open() const { return !listeners_.empty(); }
 

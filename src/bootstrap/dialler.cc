@@ -30,7 +30,8 @@ struct Attempt {
   std::optional<DiallerHandshake> shake;
   Bytes in, out;
   std::string last_error;
-  bool refused = false;  // the last try got a clear no
+  bool refused = false;   // the last try got a clear no
+  bool no_route = false;  // and it came from this host: no such family, no route
 };
 
 class Race {
@@ -52,7 +53,8 @@ class Race {
       if (wait.expired()) return finish(DialResult::Outcome::kDeadline);
       for (auto& attempt : attempts_)
         if (!result_ && Clock::now() >= attempt.act_at) act(attempt);
-      if (!result_ && is_gone()) return finish(DialResult::Outcome::kGone);
+      if (!result_ && is_gone())
+        return finish(no_route() ? DialResult::Outcome::kNoRoute : DialResult::Outcome::kGone);
       if (!result_) poll_once(wait);
     }
     return std::move(*result_);
@@ -74,8 +76,7 @@ class Race {
     if (error == 0)
       connected(attempt);
     else if (error != EINPROGRESS)
-      lose(attempt, strerror(error),
-           error == ECONNREFUSED || error == EAFNOSUPPORT || error == ENETUNREACH);
+      lose_to(attempt, error);
   }
 
   void connected(Attempt& attempt) {
@@ -87,11 +88,18 @@ class Race {
     shake(attempt);
   }
 
+  void lose_to(Attempt& attempt, int error) {
+    const bool no_route = error == EAFNOSUPPORT || error == ENETUNREACH || error == EADDRNOTAVAIL;
+    lose(attempt, strerror(error), no_route || error == ECONNREFUSED);
+    attempt.no_route = no_route;
+  }
+
   // This try is over; the next waits a little longer each time.
   void lose(Attempt& attempt, std::string why, bool refused) {
     attempt.fd.reset();
     attempt.last_error = std::move(why);
     attempt.refused = refused;
+    attempt.no_route = false;
     attempt.state = Attempt::State::kWaiting;
     attempt.act_at = Clock::now() + attempt.pause;
     attempt.pause = std::min(attempt.pause * 2, kLongestPause);
@@ -106,7 +114,7 @@ class Race {
   void ready(Attempt& attempt) {
     if (attempt.state == Attempt::State::kConnecting) {
       const int error = finish_connect(attempt.fd);
-      if (error) return lose(attempt, strerror(error), error == ECONNREFUSED);
+      if (error) return lose_to(attempt, error);
       return connected(attempt);
     }
     shake(attempt);
@@ -158,16 +166,18 @@ class Race {
     result_ = DialResult{DialResult::Outcome::kConnected, std::move(stream), attempt.to->text, {}};
   }
 
+  bool no_route() const {
+    return std::all_of(attempts_.begin(), attempts_.end(),
+                       [](const Attempt& a) { return a.no_route; });
+  }
+
   // True when it is clear that trying on is no use.
   bool is_gone() const {
-    if (!target_.listening || attempts_.empty()) return attempts_.empty();
-    bool all_refused = true, any_refused = false;
-    for (const auto& attempt : attempts_) {
-      all_refused = all_refused && attempt.refused;
-      any_refused = any_refused || attempt.refused;
-    }
-    if (all_refused && target_.same_place) return true;
-    return all_refused && any_refused && Clock::now() - started_ >= kGoneLimit;
+    if (attempts_.empty()) return true;
+    if (!target_.listening) return false;
+    const bool all_refused =
+        std::all_of(attempts_.begin(), attempts_.end(), [](const Attempt& a) { return a.refused; });
+    return all_refused && (target_.same_place || Clock::now() - started_ >= kGoneLimit);
   }
 
   std::string tried() const {

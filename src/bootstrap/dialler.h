@@ -28,6 +28,7 @@ struct DialResult {
   enum class Outcome {
     kConnected,
     kGone,          // nobody of this communicator listens there
+    kNoRoute,       // this host has no way to any of the addresses
     kOtherVersion,  // `peer` says which
     kDeadline,
   };
