@@ -10,6 +10,7 @@ namespace {
 // Far above what a working path needs (microseconds; the first launch on a device may load code for
 // seconds).
 constexpr std::chrono::seconds kProbeLimit{20};
+constexpr const char* kStuckText = "an earlier test transfer of this device is stuck";
 
 std::string failure_text(const char* what, hipError_t code) {
   if (code == hipSuccess) return "";
@@ -19,16 +20,9 @@ std::string failure_text(const char* what, hipError_t code) {
   return fmt::format("{}: {}", what, hip_text(code));
 }
 
-std::string run(SideStream& stream, const ProbeArgs& args, const char* what) {
-  if (stream.stuck()) return "an earlier test transfer of this device is stuck";
-  const hipError_t launched = launch_probe(args, stream.get());
-  return failure_text(what, launched != hipSuccess ? launched : stream.wait(kProbeLimit));
-}
-
 std::string clear(SideStream& stream, void* inbox, size_t box_bytes) {
   auto* bytes = static_cast<char*>(inbox);
-  hipError_t code =
-      hipMemsetAsync(bytes, 0, kProbeResultOffset + sizeof(ProbeResult), stream.get());
+  hipError_t code = hipMemsetAsync(bytes, 0, kProbeHeadBytes, stream.get());
   if (code == hipSuccess)
     code =
         hipMemsetAsync(bytes + box_bytes - kProbePatternBytes, 0, kProbePatternBytes, stream.get());
@@ -42,13 +36,23 @@ uint64_t probe_seed(uint64_t nonce, int from, int to) {
   return nonce ^ (uint64_t(uint32_t(from)) << 33) ^ (uint64_t(uint32_t(to)) << 3);
 }
 
-std::string probe_write(SideStream& stream, void* outbox, size_t box_bytes, uint64_t seed) {
-  return run(stream, {outbox, box_bytes, seed, 0}, "storing the test pattern in the peer's memory");
+std::string probe_write(SideStream& stream, void* outbox, void* inbox, size_t box_bytes,
+                        uint64_t seed) {
+  if (stream.stuck()) return kStuckText;
+  char* const source = static_cast<char*>(inbox) + kProbeSourceOffset;
+  hipError_t code = launch_probe({outbox, source, box_bytes, seed}, stream.get());
+  if (code == hipSuccess)
+    code = hipMemcpyAsync(static_cast<char*>(outbox) + kProbeCopiedOffset, source,
+                          kProbePatternBytes, hipMemcpyDefault, stream.get());
+  return failure_text("storing the test pattern in the peer's memory",
+                      code != hipSuccess ? code : stream.wait(kProbeLimit));
 }
 
 std::string probe_check(SideStream& stream, void* inbox, size_t box_bytes, uint64_t seed) {
-  std::string error =
-      run(stream, {inbox, box_bytes, seed, 1}, "reading the test pattern of the peer");
+  if (stream.stuck()) return kStuckText;
+  const hipError_t launched = launch_probe({inbox, nullptr, box_bytes, seed}, stream.get());
+  std::string error = failure_text("reading the test pattern of the peer",
+                                   launched != hipSuccess ? launched : stream.wait(kProbeLimit));
   if (!error.empty()) return error;
   auto landing = std::make_unique<ProbeResult>();
   hipError_t code = hipMemcpyAsync(landing.get(), static_cast<char*>(inbox) + kProbeResultOffset,
@@ -62,7 +66,7 @@ std::string probe_check(SideStream& stream, void* inbox, size_t box_bytes, uint6
     error = fmt::format(
         "the test transfer arrived wrong in {} of {} words, the first at byte {}: {:#x} instead of "
         "{:#x}",
-        result.wrong, 2 * kProbePatternBytes / sizeof(uint64_t), result.first, result.seen,
+        result.wrong, 3 * kProbePatternBytes / sizeof(uint64_t), result.first, result.seen,
         result.want);
   }
   const std::string cleared = clear(stream, inbox, box_bytes);

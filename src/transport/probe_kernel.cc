@@ -22,9 +22,10 @@ struct ProbeBody {
   WEFT_DEV void operator()(const platform::Block& block, const ProbeArgs& args) const {
     char* head = static_cast<char*>(args.box);
     char* tail = head + args.box_bytes - kProbePatternBytes;
-    if (args.check) return check(block, args.seed, head, tail);
+    if (!args.source) return check(block, args.seed, head, tail);
     store(block, args.seed, head);
     store(block, args.seed + 1, tail);
+    store(block, args.seed + 2, static_cast<char*>(args.source));
   }
 
   // The first half as payload is written, the second as flags are.
@@ -42,12 +43,13 @@ struct ProbeBody {
     });
   }
 
-  // One lane: 64 words are not worth a reduction over lanes.
+  // One lane: 96 words are not worth a reduction over lanes.
   WEFT_DEV static void check(const platform::Block& block, uint64_t seed, char* head, char* tail) {
     if (!block.leader()) return;
     ProbeResult result = {kProbeDone, 0, 0, 0, 0};
     compare(seed, head, 0, result);
     compare(seed + 1, tail, static_cast<uint64_t>(tail - head), result);
+    compare(seed + 2, head + kProbeCopiedOffset, kProbeCopiedOffset, result);
     auto* out = reinterpret_cast<uint64_t*>(head + kProbeResultOffset);
     const uint64_t words[] = {result.done, result.wrong, result.first, result.seen, result.want};
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; ++i)

@@ -58,7 +58,8 @@ class Trial {
         std::string error;
         void* outbox = way_.map(peer, offers_[peer].way, error);
         if (outbox)
-          error = probe_write(stream(), outbox, context_.box_bytes, seed(context_.rank, peer));
+          error = probe_write(stream(), outbox, way_.inbox(peer), context_.box_bytes,
+                              seed(context_.rank, peer));
         refuse(peer, error);
       }
     });

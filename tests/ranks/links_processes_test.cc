@@ -146,7 +146,7 @@ TEST(LinksProcesses, SharedMemoryWhenTheUserTurnsP2pOff) {
 }
 
 TEST(LinksProcesses, EveryFaultFallsBackOnBothSidesWithOneWarningEach) {
-  for (const char* fault : {"nopeer", "lyingpeer", "ipcexport", "ipcimport"}) {
+  for (const char* fault : {"no_peer", "lying_peer", "ipc_export", "ipc_import"}) {
     SCOPED_TRACE(fault);
     Job job;
     job.ranks_per_process = {1, 1, 1};
@@ -158,7 +158,7 @@ TEST(LinksProcesses, EveryFaultFallsBackOnBothSidesWithOneWarningEach) {
 }
 
 TEST(LinksProcesses, AFaultOfOneRankConcernsItsPairsOnly) {
-  for (const char* fault : {"lyingpeer", "ipcexport", "ipcimport"}) {
+  for (const char* fault : {"lying_peer", "ipc_export", "ipc_import"}) {
     SCOPED_TRACE(fault);
     Job job;
     job.ranks_per_process = {1, 1, 1, 1};
@@ -190,7 +190,7 @@ TEST(LinksProcesses, AllRanksLearnWhichRankIsOutOfMemory) {
 TEST(LinksProcesses, NoWayAtAllNamesBothRanksAndEveryReason) {
   ScopedEnv off("NCCL_SHM_DISABLE", "1");
   Job job;
-  job.fault = "ipcimport";
+  job.fault = "ipc_import";
   const Report report = run(job);
   EXPECT_TRUE(report.ok) << report.output;
   for (const RankReport& rank : report.ranks) {

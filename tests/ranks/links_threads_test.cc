@@ -181,7 +181,8 @@ TEST(LinksThreads, NoWayAtAllNamesBothRanksAndEveryReason) {
 TEST(LinksThreads, AllRanksLearnWhichRankIsOutOfMemory) {
   ThreadRun setup;
   setup.size = 4;
-  setup.link.box_bytes = size_t{64} << 20;  // larger than what earlier tests left in the arenas
+  setup.link.box_bytes = size_t{1}
+                         << 20;  // three of them: more than earlier tests left in the arenas
   ScopedFault fault(hipHostFaultMalloc, 1);
   const auto start = std::chrono::steady_clock::now();
   const auto outcomes = run(setup);
@@ -230,6 +231,7 @@ void expect_flat(bool p2p_disable, int rounds) {
   ThreadRun setup;
   setup.size = 4;
   setup.config.p2p_disable = p2p_disable;
+  setup.link.box_bytes = 4096;
   for (int round = 0; round < kWarmUp; ++round)
     expect_all(run(setup), p2p_disable ? LinkKind::kShared : LinkKind::kDirect);
   const Usage before = usage();
