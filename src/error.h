@@ -1,6 +1,7 @@
-// The one error type. Thrown for what ends the call; what is expected (would block, unsupported) is returned.
-// Owns: how a failure carries its ncclResult_t and its text. Does not own: logging (log.h) or the per-communicator last error.
-// Caught in four places only: the C entry points, group jobs, the proxy thread, plugin callbacks.
+// The one error type. Thrown for what ends the call; what is expected (would block, unsupported) is
+// returned. Owns: how a failure carries its ncclResult_t and its text. Does not own: logging
+// (log.h) or the per-communicator last error. Caught in four places only: the C entry points, group
+// jobs, the proxy thread, plugin callbacks.
 #pragma once
 
 #include <fmt/format.h>
