@@ -1,6 +1,6 @@
-/* `post` and `wait` of a block: what every wave must do around the block barrier (design invariant 6; platforms.md A.5, traps 2
- * and 3). One producer block of WAVES waves stores one datum per wave, meets at the barrier, and the leader stores the flag. One
- * consumer block polls the flag (leader), meets at a barrier, and every wave reads every datum.
+/* `post` and `wait` of a block: what every wave must do around the block barrier (design invariant 6; M4, M6, M10 of
+ * docs/memory-model.md). One producer block of WAVES waves stores one datum per wave, meets at the barrier, and the leader
+ * stores the flag. One consumer block polls the flag (leader), meets at a barrier, and every wave reads every datum.
  *
  * Memory is modelled as the hardware lets it be: each wave has its own store queue, emptied in any order at any time; only
  * that wave's own wait ("drain") sees it empty. The barrier instruction itself waits for nothing.

@@ -7,8 +7,8 @@
  * Too few places: a later kernel fills them and waits for one that cannot start. Then the host chains the kernels instead
  * (CHAINED), as the design says for communicators whose blocks do not all fit.
  *
- * Memory assumed: M4 (each block's stores are visible to the device before it adds to the counter: agent-scope release by
- * every block, because the last block's own release covers only its own stores), M7 (the counter is one atomic).
+ * Memory assumed: M11 (each block's stores are visible to the device before it adds to the counter: agent-scope release by
+ * every block, because the last block's own release covers only its own stores), M7 (the counter is one atomic), M12.
  *
  * CHECK pass safety
  * CHECK pass safety -DRESIDENT=3 -DCHAINED
