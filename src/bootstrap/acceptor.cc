@@ -1,6 +1,7 @@
 // Accepting, handshaking, dropping. Invariants 1 and 3 of README.md live here.
 #include "bootstrap/acceptor.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -13,7 +14,11 @@ namespace {
 // A genuine rank needs two round trips; one on a host so loaded that it needs longer is dropped and
 // dials again.
 constexpr milliseconds kHandshakeLimit{5000};
+// Whoever has the key is owed more patience: a dialler that has chosen a connection does not dial
+// again.
+constexpr milliseconds kProvedLimit{60'000};
 constexpr milliseconds kDescriptorPause{100};
+constexpr size_t kGenuineFactor = 16;
 
 std::atomic<uint64_t> strangers{0};
 
@@ -51,15 +56,14 @@ Acceptor::Arrivals Acceptor::progress(std::span<const pollfd> set) {
     }
   }
   for (size_t i = 0; i < listeners_.size() && i < set.size(); i++)
-    if (set[i].revents != 0) accept_all(listeners_[i]);
+    if (set[i].revents != 0) accept_all(listeners_[i], arrivals);
   return arrivals;
 }
 
 Clock::time_point Acceptor::next_deadline() const {
   auto next = Clock::time_point::max();
   if (Clock::now() < listen_again_) next = listen_again_;
-  // Deadlines are set when a connection is accepted, so the oldest is the first.
-  if (!pending_.empty()) next = std::min(next, pending_.front().deadline);
+  for (const auto& pending : pending_) next = std::min(next, pending.deadline);
   return next;
 }
 
@@ -77,7 +81,7 @@ void Acceptor::drop(PendingList::iterator at) {
   pending_.erase(at);
 }
 
-void Acceptor::accept_all(const Fd& listener) {
+void Acceptor::accept_all(const Fd& listener, Arrivals& arrivals) {
   for (;;) {
     auto [fd, error] = accept_one(listener);
     if (!fd && error == 0) return;
@@ -93,17 +97,27 @@ void Acceptor::accept_all(const Fd& listener) {
       listen_again_ = Clock::now() + kDescriptorPause;
       return;
     }
-    if (pending_.size() >= max_pending_) drop(pending_.begin());
-    pending_.push_back({std::move(fd),
-                        AcceptorHandshake(self_),
-                        Clock::now() + kHandshakeLimit,
-                        {},
-                        {},
-                        false,
-                        false,
-                        false,
-                        {}});
+    make_room();
+    pending_.emplace_back(std::move(fd), AcceptorHandshake(self_), Clock::now() + kHandshakeLimit);
+    // Its hello is often there already: read at once, a genuine rank is known before the next
+    // stranger needs a slot.
+    const auto last = std::prev(pending_.end());
+    const Fate fate = advance(*last, arrivals);
+    if (fate == Fate::kAccepted) pending_.erase(last);
+    if (fate == Fate::kLeaves) drop(last);
   }
+}
+
+// Keyed hellos are not counted against the strangers' slots, but a replayed one must not fill the
+// memory either.
+void Acceptor::make_room() {
+  if (pending_.size() < max_pending_) return;
+  const auto is_stranger = [](const Pending& pending) { return !pending.genuine; };
+  const auto strangers = std::count_if(pending_.begin(), pending_.end(), is_stranger);
+  if (static_cast<size_t>(strangers) >= max_pending_)
+    drop(std::find_if(pending_.begin(), pending_.end(), is_stranger));
+  else if (pending_.size() >= kGenuineFactor * max_pending_)
+    drop(pending_.begin());
 }
 
 bool Acceptor::send_out(Pending& pending) {
@@ -146,6 +160,7 @@ Acceptor::Fate Acceptor::shake(Pending& pending, Arrivals& arrivals) {
     return pending.out.empty() ? Fate::kLeaves : Fate::kStays;
   }
   pending.proved = true;
+  pending.deadline = Clock::now() + kProvedLimit;
   pending.stream = Stream(std::move(pending.fd), kMaxMeetingBytes);
   return read_first_frame(pending, arrivals);
 }

@@ -43,6 +43,8 @@ class Acceptor {
 
  private:
   struct Pending {
+    Pending(Fd accepted, AcceptorHandshake handshake, Clock::time_point until)
+        : fd(std::move(accepted)), shake(std::move(handshake)), deadline(until) {}
     Fd fd;
     AcceptorHandshake shake;
     Clock::time_point deadline;
@@ -55,7 +57,8 @@ class Acceptor {
   using PendingList = std::list<Pending>;
   enum class Fate { kStays, kLeaves, kAccepted };
 
-  void accept_all(const Fd& listener);
+  void accept_all(const Fd& listener, Arrivals& arrivals);
+  void make_room();
   void drop(PendingList::iterator at);
   Fate advance(Pending& pending, Arrivals& arrivals);
   Fate shake(Pending& pending, Arrivals& arrivals);

@@ -13,7 +13,8 @@
 namespace weft {
 namespace {
 
-constexpr milliseconds kStagger{150};  // head start of a better candidate
+constexpr milliseconds kStagger{150};          // head start of a better candidate
+constexpr milliseconds kShakeHeadStart{1000};  // of one that is connected
 constexpr milliseconds kAttemptLimit{
     8000};  // connect and handshake; SYNs are repeated after 1, 3 and 7 s
 constexpr milliseconds kFirstPause{50}, kLongestPause{1000};
@@ -85,6 +86,11 @@ class Race {
     const auto output = attempt.shake->output();
     attempt.out.assign(output.begin(), output.end());
     attempt.in.clear();
+    // Connected is nearly won: the others hold back, so that a crowd does not connect several times
+    // over.
+    for (auto& other : attempts_)
+      if (other.state == Attempt::State::kWaiting && other.last_error.empty())
+        other.act_at = std::max(other.act_at, Clock::now() + kShakeHeadStart);
     shake(attempt);
   }
 
@@ -256,7 +262,7 @@ DialTarget dial_target(std::string name, const Endpoint& endpoint, uint64_t own_
   if (endpoint.port == 0) return target;
   for (const auto& address : endpoint.addresses) {
     if (!allows(family, address)) continue;
-    if (address.is_loopback() && !target.same_place) continue;
+    if (address.is_loopback()) continue;  // below, where it can mean this host
     if (address.family == 6 && address.is_link_local())
       add_scoped(out, address, endpoint.port);
     else
