@@ -2,10 +2,12 @@
 // tables, checks, side by side, processes, launchers, failures and their exit status.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -164,6 +166,40 @@ TEST(PerfRun, OneFailedProcessEndsAll) {
   EXPECT_TRUE(o.says("ending the others")) << o.output;
   EXPECT_EQ(
       run("all_reduce " + kFake + " -b 64 -e 64 -T 1 --procs 2", "FAKE_CCL_FAULT=hang").status, 3);
+}
+
+// The children hold the pipe's other end, so its end of file says that all are gone.
+TEST(PerfRun, ChildrenDieWithTheirParent) {
+  int output[2];
+  ASSERT_EQ(pipe(output), 0);
+  const pid_t parent = fork();
+  if (parent == 0) {
+    dup2(output[1], STDOUT_FILENO);
+    close(output[0]);
+    close(output[1]);
+    setenv("FAKE_CCL_FAULT", "hang", 1);
+    execl(WEFT_PERF_PROGRAM, WEFT_PERF_PROGRAM, "all_reduce", "--lib", FAKE_CCL, "-b", "64", "-e",
+          "64", "--procs", "2", "-T", "60", nullptr);
+    _exit(127);
+  }
+  close(output[1]);
+  char buffer[4096];
+  std::string head;
+  while (head.find("#wrong") == std::string::npos) {  // both ranks are past their start then
+    const ssize_t got = read(output[0], buffer, sizeof(buffer));
+    ASSERT_GT(got, 0) << head;
+    head.append(buffer, static_cast<size_t>(got));
+  }
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  pollfd end{output[0], POLLIN, 0};
+  ssize_t got = 1;
+  while (got > 0) {
+    ASSERT_EQ(poll(&end, 1, 10000), 1) << "the children still run 10 s later";
+    got = read(output[0], buffer, sizeof(buffer));
+  }
+  EXPECT_EQ(got, 0);
+  close(output[0]);
 }
 
 int free_port() {
