@@ -40,8 +40,21 @@ Graphs& graphs() {
 // objects' destructors may do anything.
 struct Keep {
   std::shared_ptr<ihipGraph> graph;
+  explicit Keep(std::shared_ptr<ihipGraph> g) : graph(std::move(g)) {}
+  Keep(const Keep&) = delete;
+  Keep& operator=(const Keep&) = delete;
   ~Keep() {
-    run_on_helper([graph = std::move(graph)]() mutable { graph.reset(); });
+    struct Last {
+      std::shared_ptr<ihipGraph> graph;
+      char edge = 0;
+    };
+    auto last = std::make_shared<Last>();
+    last->graph = std::move(graph);
+    sanitize::release(&last->edge);
+    run_on_helper([last] {
+      sanitize::acquire(&last->edge);
+      last->graph.reset();
+    });
   }
 };
 
@@ -113,10 +126,7 @@ hipError_t launch_in_stream(hipGraphExec& exec, StreamUse& use) {
   launcher.add_all(*exec.graph, {0}, join.edges);
   if (join.edges.empty()) join.edges = {0};
   join.work.kind = Work::Kind::kQuick;
-  auto keep = std::make_shared<Keep>();
-  keep->graph = exec.graph;
-  join.work.body = [keep] {};
-  keep.reset();
+  join.work.body = [keep = std::make_shared<Keep>(exec.graph)] {};
   launcher.entries.push_back(std::move(join));
   const auto records = launcher.records;
   const std::vector<OpRef> ops = submit_together(std::move(launcher.entries), heads);
@@ -185,7 +195,7 @@ hipGraph_t new_graph() {
 void delete_graph(hipGraph_t graph) {
   const auto it = graphs().live.find(graph);
   if (it == graphs().live.end()) return;
-  Keep keep{std::move(it->second)};
+  const Keep keep(std::move(it->second));
   graphs().live.erase(it);
 }
 

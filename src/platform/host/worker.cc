@@ -22,7 +22,9 @@ constexpr int64_t kBackstopNs = 50000000;
 // The same for host memory that the program registered: another process may share it, whose stores
 // cannot ring here.
 constexpr int64_t kRegisteredBackstopNs = 200000;
-constexpr size_t kPooledFibers = 512;
+// A reused fiber would hide from TSAN that two blocks are not ordered, so there every block gets a
+// new one.
+constexpr unsigned kPooledFibers = sanitize::kThread ? 0 : 512;
 
 thread_local Worker* worker_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -121,6 +123,7 @@ bool Worker::start_blocks(bool force_one) {
 }
 
 Block* Worker::new_block(const OpRef& op, unsigned index) {
+  const sanitize::Ignore ignore;  // zeroing the shared memory is no access of the program
   auto* block = new Block;
   block->op = op;
   block->index = index;
@@ -152,16 +155,19 @@ bool Worker::start_block(const OpRef& op, unsigned index) {
   return true;
 }
 
+Fiber* Worker::take_pooled() {
+  if constexpr (sanitize::kThread) trim_pool(0);
+  if (pool_ == nullptr) return new_fiber(stack_bytes_, &fiber_entry);
+  Fiber* fiber = pool_;
+  pool_ = fiber->next;
+  --pooled_;
+  rewind_fiber(*fiber, &fiber_entry);
+  return fiber;
+}
+
 bool Worker::start_lane(Block& block, unsigned lane) {
-  Fiber* fiber = nullptr;
-  if (!pool_.empty()) {
-    fiber = pool_.back();
-    pool_.pop_back();
-    rewind_fiber(*fiber, &fiber_entry);
-  } else {
-    fiber = new_fiber(stack_bytes_, &fiber_entry);
-    if (fiber == nullptr) return false;
-  }
+  Fiber* fiber = take_pooled();
+  if (fiber == nullptr) return false;
   fiber->block = &block;
   hipHostLane& l = fiber->lane;
   l = {};
@@ -220,6 +226,8 @@ void Worker::fiber_entry() {
 void Worker::run_lane(Fiber& fiber) {
   Op& op = *fiber.block->op;
   op.begin();
+  const bool exclusive = fiber.block->exclusive;
+  if (exclusive) sanitize::acquire(&exclusive_edge_);
   try {
     if (op.work.kind == Work::Kind::kKernel) {
       op.work.launch->kernel->run(op.work.launch->arguments.get());
@@ -230,6 +238,7 @@ void Worker::run_lane(Fiber& fiber) {
     fprintf(stderr, "hiphost: an exception left a kernel\n");
     abort();
   }
+  if (exclusive) sanitize::release(&exclusive_edge_);
   sanitize::release(&op.done_edge);
 }
 
@@ -244,15 +253,20 @@ void Worker::end_lane(Fiber& fiber) {
   }
   Fiber& next = *fiber.next;
   unlink(fiber);
-  pool_.push_back(&fiber);
+  fiber.next = pool_;
+  pool_ = &fiber;
+  ++pooled_;
   switch_to(next, true);
 }
 
 void Worker::end_block(Block* block) {
   const OpRef op = std::move(block->op);
   if (block->exclusive) --exclusive_running_;
-  free(block->big_shared);
-  delete block;
+  {
+    const sanitize::Ignore ignore;
+    free(block->big_shared);
+    delete block;
+  }
   block_ended(op);
 }
 
@@ -328,7 +342,7 @@ void Worker::collect_polled() {
 }
 
 void Worker::sleep() {
-  if (main_.next == &main_) trim_pool();
+  if (main_.next == &main_) trim_pool(kPooledFibers);
   collect_polled();
   seats_.announce(polled_);
   if (main_.next != &main_) switch_to(*main_.next);  // the last look
@@ -343,10 +357,12 @@ void Worker::sleep() {
   seats_.withdraw();
 }
 
-void Worker::trim_pool() {
-  while (pool_.size() > kPooledFibers) {
-    delete_fiber(pool_.back());
-    pool_.pop_back();
+void Worker::trim_pool(unsigned keep) {
+  while (pooled_ > keep) {
+    Fiber* gone = pool_;
+    pool_ = gone->next;
+    --pooled_;
+    delete_fiber(gone);
   }
 }
 

@@ -82,7 +82,8 @@ class Worker {
   void collect_polled();
   void park_forever();
   void report();
-  void trim_pool();
+  Fiber* take_pooled();
+  void trim_pool(unsigned keep);
   void link(Fiber& fiber);
   void unlink(Fiber& fiber);
   void switch_to(Fiber& to, bool ends = false);
@@ -103,7 +104,9 @@ class Worker {
   int idle_laps_ = 0;
   std::deque<BlockRange> waiting_;
   unsigned exclusive_running_ = 0;
-  std::vector<Fiber*> pool_;
+  Fiber* pool_ = nullptr;  // ended fibers, linked by next
+  unsigned pooled_ = 0;
+  char exclusive_edge_ = 0;  // TSAN token: exclusive blocks share `__shared__` variables
   std::vector<const volatile void*> polled_;
 
   std::atomic<uint64_t> progress_count_{0};
