@@ -95,21 +95,21 @@ class TreeBootstrap : public Bootstrap {
 
  private:
   Wait wait() const { return Wait::within(config_->init_timeout, interrupted_); }
-  Meeting meeting_of(const ncclUniqueId& bytes, const UniqueId& id,
-                     std::unique_ptr<RootService>& own_root, const Wait& wait);
+  Meeting meeting_of(const ncclUniqueId& bytes, const UniqueId& id, const Wait& wait);
   void form(const Wait& wait, const std::optional<Card>& parent, const Meeting& meeting,
             const Card& own);
 
   int rank_, nranks_;
   std::shared_ptr<const Config> config_;
   const std::atomic<bool>* interrupted_;
+  std::unique_ptr<RootService>
+      own_root_;  // rank 0 of a fixed address; its thread ends with the init
   std::unique_ptr<Tree> tree_;
 };
 
-// Where to meet. For a fixed address rank 0 starts the root service, which lives in `own_root` for
+// Where to meet. For a fixed address rank 0 starts the root service, which lives in `own_root_` for
 // the time of the init.
-Meeting TreeBootstrap::meeting_of(const ncclUniqueId& bytes, const UniqueId& id,
-                                  std::unique_ptr<RootService>& own_root, const Wait& wait) {
+Meeting TreeBootstrap::meeting_of(const ncclUniqueId& bytes, const UniqueId& id, const Wait& wait) {
   const FamilyRule family = parse_family(config_->socket_family);
   Meeting meeting{unique_id_label(bytes),
                   id.nonce,
@@ -133,7 +133,7 @@ Meeting TreeBootstrap::meeting_of(const ncclUniqueId& bytes, const UniqueId& id,
   options.comm = id.nonce;
   options.label = meeting.label;
   options.timeout = config_->init_timeout;
-  own_root = std::make_unique<RootService>(std::move(options));
+  own_root_ = std::make_unique<RootService>(std::move(options));
   // The given address may be one that others see and this host does not (address translation).
   Endpoint here;
   here.place = place_hash();
@@ -146,8 +146,7 @@ void TreeBootstrap::meet(const ncclUniqueId& bytes) {
   const Wait wait = this->wait();
   const UniqueId id = UniqueId::decode(bytes);
   ensure_descriptors(kDescriptorsPerRank);
-  std::unique_ptr<RootService> own_root;
-  const Meeting meeting = meeting_of(bytes, id, own_root, wait);
+  const Meeting meeting = meeting_of(bytes, id, wait);
   Card card;
   card.rank = static_cast<uint32_t>(rank_);
   card.nranks = static_cast<uint32_t>(nranks_);

@@ -41,7 +41,9 @@ std::string id_outcome(uint64_t nonce) {
   std::lock_guard lock(table().mutex);
   const auto at = table().entries.find(nonce);
   if (at == table().entries.end()) return "";
-  return at->second.root ? at->second.root->outcome() : at->second.outcome;
+  reap(table());
+  if (!at->second.root) return at->second.outcome;
+  return at->second.root->closed() ? at->second.root->outcome() : "";
 }
 
 }  // namespace weft

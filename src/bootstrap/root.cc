@@ -64,6 +64,7 @@ void RootService::run() {
   acceptor_.close();
   members_.clear();
   turned_away_.clear();
+  closed_ = true;
   ended_ = true;
 }
 
@@ -190,6 +191,7 @@ void RootService::all_met() {
     std::lock_guard lock(outcome_mutex_);
     outcome_ = "it has been used: a unique id serves one init";
   }
+  closed_ = true;
   for (auto& [rank, member] : members_) {
     Verdict verdict;
     const int parent = tree_shape(static_cast<int>(rank), static_cast<int>(nranks_)).parent;

@@ -30,6 +30,9 @@ class RootService {
   ~RootService();  // drops everybody, ends the thread
 
   bool ended() const { return ended_.load(); }
+  // Nobody can check in any more. A failed meeting stays open a while and tells late ranks its
+  // verdict.
+  bool closed() const { return closed_.load(); }
   // Why an id that ended cannot be used; "" while the meeting goes on.
   std::string outcome() const;
 
@@ -62,7 +65,7 @@ class RootService {
   Options options_;
   Acceptor acceptor_;
   WakeEvent wake_;
-  std::atomic<bool> stop_{false}, ended_{false};
+  std::atomic<bool> stop_{false}, ended_{false}, closed_{false};
   Phase phase_ = Phase::kMeeting;
   std::map<uint32_t, Member> members_;
   std::vector<Member> turned_away_;  // wait for their bad verdict to drain
