@@ -7,11 +7,11 @@
 #include <map>
 #include <set>
 
+#include "architecture.h"
 #include "device_scope.h"
 #include "error.h"
 #include "hash.h"
 #include "log.h"
-#include "reduction.h"
 #include "transport/rank_info.h"
 
 namespace weft {
@@ -69,9 +69,9 @@ void agree_on_devices(Communicator& comm) {
     if (!duplicate.empty()) fail(ncclInvalidUsage, "{}", duplicate);
   }
   // fp8 has one encoding in a communicator: the bytes are reduced by all.
-  const bool fnuz = fp8_is_fnuz(comm.ranks[0].arch);
+  const bool fnuz = platform::fp8_is_fnuz(comm.ranks[0].arch);
   for (const RankInfo& rank : comm.ranks)
-    if (fp8_is_fnuz(rank.arch) != fnuz)
+    if (platform::fp8_is_fnuz(rank.arch) != fnuz)
       fail(ncclInvalidUsage, "rank 0 is on {}, rank {} on {}: their fp8 encodings differ",
            comm.ranks[0].arch, rank.rank, rank.arch);
   comm.fnuz = fnuz;

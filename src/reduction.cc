@@ -1,8 +1,6 @@
 // The table of reductions (reduction.h).
 #include "reduction.h"
 
-#include <string_view>
-
 namespace weft {
 namespace {
 
@@ -65,7 +63,5 @@ Reduction make_reduction(ncclDataType_t type, ncclRedOp_t op, int ranks, bool fn
       return {ElementType::kFloat32, body, arg_of<Float32>(op, ranks)};
   }
 }
-
-bool fp8_is_fnuz(const char* arch) { return std::string_view(arch).substr(0, 5) == "gfx94"; }
 
 }  // namespace weft

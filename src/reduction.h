@@ -20,7 +20,4 @@ struct Reduction {
 // (validate.h).
 Reduction make_reduction(ncclDataType_t type, ncclRedOp_t op, int ranks, bool fnuz);
 
-// FNUZ on gfx940 to gfx942, OCP elsewhere.
-bool fp8_is_fnuz(const char* arch);
-
 }  // namespace weft

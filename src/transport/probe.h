@@ -1,7 +1,7 @@
 // Proves that what this device stores through an outbox arrives in the peer's inbox: a small
-// transfer with the stores and loads that the engine uses, from a kernel, and by the copy engine. The capability bit of a
-// machine alone is not trusted (reference/pain.md 5). Owns: the pattern and its two steps. Does not
-// own: when they run and what follows (trial.cc).
+// transfer with the stores and loads that the engine uses, from a kernel, and by the copy engine.
+// The capability bit of a machine alone is not trusted (reference/pain.md 5). Owns: the pattern and
+// its two steps. Does not own: when they run and what follows (trial.cc).
 #pragma once
 
 #include <cstddef>

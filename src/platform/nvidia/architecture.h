@@ -1,0 +1,11 @@
+// What the library must know of an architecture by its name: nvidia platform. Every platform folder has this file.
+#pragma once
+
+#include <string_view>
+
+namespace weft::platform {
+
+// Whether devices of this architecture read fp8 as FNUZ: all read OCP.
+inline bool fp8_is_fnuz(std::string_view) { return false; }
+
+}  // namespace weft::platform
