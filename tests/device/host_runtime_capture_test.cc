@@ -114,7 +114,11 @@ TEST_F(HostCapture, LaunchIsOrderedInItsStream) {
   HIP_OK(hipGraphInstantiateWithFlags(&exec, graph, 0));
   HIP_OK(launch_wait(a_, {gate_, 1, nullptr, 0}));
   HIP_OK(hipGraphLaunch(exec, a_));
-  HIP_OK(hipMemcpyAsync(word_ + 1, word_, sizeof(uint64_t), hipMemcpyDefault, a_));
+  const auto look = [](void* p) {  // atomically: the second launch may run meanwhile
+    auto* word = static_cast<uint64_t*>(p);
+    word[1] = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+  };
+  HIP_OK(hipLaunchHostFunc(a_, look, word_));
   HIP_OK(hipGraphLaunch(exec, b_));  // another stream, the same exec: after the first
   EXPECT_EQ(hipErrorNotReady, hipStreamQuery(b_));
   EXPECT_EQ(0u, word_[0]);
