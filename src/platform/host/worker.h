@@ -12,6 +12,10 @@
 
 namespace weft::hiphost {
 
+// Ended fibers that a worker keeps. A reused fiber would hide from TSAN that two blocks are not
+// ordered, so there every block gets a new one.
+inline constexpr unsigned kPooledFibers = sanitize::kThread ? 0 : 512;
+
 // Blocks first, first + stride, ... of one Op: `count` of them.
 struct BlockRange {
   OpRef op;
