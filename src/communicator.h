@@ -19,10 +19,10 @@
 
 #include "algorithms/select.h"
 #include "bootstrap/bootstrap.h"
+#include "comm_options.h"
 #include "config.h"
 #include "device_state.h"
 #include "geometry.h"
-#include "options.h"
 #include "request.h"
 #include "transport/links.h"
 

@@ -25,6 +25,16 @@ void validate_buffers(const char* function, const Request& request, size_t bytes
          function, request.input, request.output, align, type_name(request.type));
 }
 
+// HIP 5 and HIP 6 name the field differently.
+template <class Attributes>
+auto memory_type(const Attributes& attributes) {
+  if constexpr (requires { attributes.type; }) {
+    return attributes.type;
+  } else {
+    return attributes.memoryType;
+  }
+}
+
 // With NCCL_CHECK_POINTERS: memory that the communicator's device can use.
 void validate_memory(const char* function, const char* argument, const Communicator& comm,
                      const void* pointer) {
@@ -34,7 +44,7 @@ void validate_memory(const char* function, const char* argument, const Communica
     fail(ncclInvalidArgument, "{}: {} {} is no memory that the runtime knows", function, argument,
          pointer);
   }
-  if (attributes.type == hipMemoryTypeDevice && attributes.device != comm.device())
+  if (memory_type(attributes) == hipMemoryTypeDevice && attributes.device != comm.device())
     fail(ncclInvalidArgument, "{}: {} {} is memory of device {}, the communicator is on device {}",
          function, argument, pointer, attributes.device, comm.device());
 }

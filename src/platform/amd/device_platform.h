@@ -23,7 +23,8 @@ struct alignas(16) Bytes16 {
 };
 
 constexpr unsigned kSpinsPerCheck = 1024;
-// 16-byte accesses a lane keeps in flight while it copies; fewer where it also reduces (device/move.h).
+// 16-byte accesses a lane keeps in flight while it copies; fewer where it also reduces
+// (device/move.h).
 constexpr int kPacksInFlight = 4;
 constexpr unsigned kMaxThreads = 512;
 
@@ -151,6 +152,7 @@ class Block {
 
 template <class Body, class Args>
 __global__ void __launch_bounds__(kMaxThreads) block_kernel(const Args args) {
+  static_assert(Body::kName != nullptr);  // named for the host platform; used here, or clang warns
   __shared__ BlockShared shared;
   if (threadIdx.x == 0) shared.stop = 0;
   __syncthreads();

@@ -1,5 +1,5 @@
-// Reading ncclConfig_t (options.h).
-#include "options.h"
+// Reading ncclConfig_t (comm_options.h).
+#include "comm_options.h"
 
 #include <algorithm>
 #include <cstring>
