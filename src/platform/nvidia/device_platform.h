@@ -130,6 +130,7 @@ class Block {
 
 template <class Body, class Args>
 __global__ void __launch_bounds__(kMaxThreads) block_kernel(const __grid_constant__ Args args) {
+  static_assert(Body::kName[0] != 0, "a kernel has a name");
   __shared__ BlockShared shared;
   if (threadIdx.x == 0) shared.stop = 0;
   __syncthreads();
