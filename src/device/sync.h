@@ -2,17 +2,19 @@
 // (docs/memory-model.md numbers the assumptions). Owns: the poll loop with its abort word and
 // deadline, the report of a wait that gave up, the post.
 //
-// Invariants
+// Invariants, with the assumptions about memory (M-numbers of docs/memory-model.md) that each rests
+// on
 //  1. Data before flag: every lane drains its own stores, the block meets, then the leader releases
-//  at system scope and stores
-//     the flag. Partner: the acquire after a hit in wait_word of the peer. (A barrier alone does
-//     not drain other waves: M-gfx9.)
+//     at system scope and stores the flag. A barrier alone does not drain other waves (M4, M10).
+//     Partner: the acquire after a hit in wait_word of the peer (M6).
 //  2. Reads before credit: the same post orders this block's loads of a slot before the credit that
-//  lets the peer overwrite it.
-//  3. No wait is silent or endless: it looks at the abort word every kSpinsPerCheck polls, and at
-//  the deadline if one is set.
+//     lets the peer overwrite it (M5).
+//  3. No wait is silent or endless: it looks at the abort word, which the host stores (M8), every
+//     kSpinsPerCheck polls, and at the deadline if one is set.
 //  4. All lanes of a block leave together: a lane that gives up marks the block stopped, and
-//  stopped() is read after a barrier.
+//     stopped() is read after a barrier. Between two waits there is a barrier that all lanes pass.
+//  5. A flag word is one 8-byte access, counter and signature together (M1); words of one location
+//     are seen in their order (M3).
 #pragma once
 
 #include "device/flag.h"
