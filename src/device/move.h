@@ -38,7 +38,9 @@ class Move {
   // many small accesses.
   static constexpr int kForwardBatch = platform::kPacksInFlight;
   static constexpr int kReduceBatch =
-      kForwardBatch * 4 >= Pack<Type>::kElems ? kForwardBatch * 4 / Pack<Type>::kElems : 1;
+      Pack<Type>::kElems <= 4
+          ? kForwardBatch
+          : (kForwardBatch * 4 >= Pack<Type>::kElems ? kForwardBatch * 4 / Pack<Type>::kElems : 1);
 
   WEFT_DEV size_t whole_packs() const { return input_.elems / Pack<Type>::kElems; }
 

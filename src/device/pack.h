@@ -231,6 +231,12 @@ template <class Type, class N = platform::Native>
 WEFT_HD Partial<Type> unpack(const Pack<Type>& pack) {
   if constexpr (HasQuads<N> && std::is_base_of_v<NarrowFloat, Type>) {
     return unpack_quads<Type, typename N::Quad>(pack);
+  } else if constexpr (HasUnpackWord<N, Type>) {
+    Partial<Type> partial;
+    for (int i = 0; i < kWords; ++i)
+      N::unpack_word(typename Type::Codec{}, pack.bytes.w[i],
+                     partial.value + i * Sharing<Type>::kPerWord);
+    return partial;
   } else {
     const auto all = bits_as<Elements<Type>>(pack.bytes);
     Partial<Type> partial;
@@ -244,6 +250,12 @@ template <class Type, class N = platform::Native>
 WEFT_HD Pack<Type> repack(const Partial<Type>& partial) {
   if constexpr (HasQuads<N> && std::is_base_of_v<NarrowFloat, Type>) {
     return repack_quads<Type, typename N::Quad>(partial);
+  } else if constexpr (HasRepackWord<N, Type>) {
+    Pack<Type> pack;
+    for (int i = 0; i < kWords; ++i)
+      pack.bytes.w[i] =
+          N::repack_word(typename Type::Codec{}, partial.value + i * Sharing<Type>::kPerWord);
+    return pack;
   } else {
     Elements<Type> all;
     for (int i = 0; i < Pack<Type>::kElems; ++i) all.elem[i] = Type::store(partial.value[i]);
@@ -273,8 +285,8 @@ WEFT_HD Pack<Type> pre(const Pack<Type>& input, const OpArg& arg) {
   if ((arg.flags & OpArg::kPreScale) == 0) return input;
   Partial<Type> scaled = unpack(input);
   for (int i = 0; i < Pack<Type>::kElems; ++i)
-    scaled.value[i] = Reducer<Op, Type>::pre(scaled.value[i], arg);
-  return repack(scaled);
+    scaled.value[i] = Reducer<Op, Type>::scaled(scaled.value[i], arg);
+  return repack(scaled);  // which rounds
 }
 
 // The result, from all contributions; before it is rounded.

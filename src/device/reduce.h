@@ -80,7 +80,21 @@ struct Reducer {
   // What this rank contributes, from its input.
   static WEFT_HD Accumulator pre(Accumulator x, const OpArg& arg) {
     if (!kScales || (arg.flags & OpArg::kPreScale) == 0) return x;
-    return scale(x, arg);
+    if constexpr (Type::kIsFloat) {
+      return Type::load(Type::store(scaled(x, arg)));
+    } else {
+      return scaled(x, arg);
+    }
+  }
+
+  // The same with kPreScale, before it is rounded.
+  static WEFT_HD Accumulator scaled(Accumulator x, const OpArg& arg) {
+    const Accumulator factor = from_word<Accumulator>(arg.pre);
+    if constexpr (Type::kIsFloat) {
+      return x * factor;
+    } else {
+      return multiply_wrapping(x, factor);
+    }
   }
 
   static WEFT_HD Accumulator combine(Accumulator a, Accumulator b, const OpArg& arg) {
@@ -107,16 +121,6 @@ struct Reducer {
       return x * from_word<Accumulator>(arg.post);
     } else {
       return divide(x, arg);
-    }
-  }
-
- private:
-  static WEFT_HD Accumulator scale(Accumulator x, const OpArg& arg) {
-    const Accumulator factor = from_word<Accumulator>(arg.pre);
-    if constexpr (Type::kIsFloat) {
-      return Type::load(Type::store(x * factor));
-    } else {
-      return multiply_wrapping(x, factor);
     }
   }
 };

@@ -44,6 +44,16 @@ concept HasFloatToFp8 = requires(float value) {
   N::float_to_fp8(Codec{}, value);
 };
 
+// The floats of a 32-bit word of a pack, in memory order (device/pack.h).
+template <class N, class Type>
+concept HasUnpackWord = requires(uint32_t word, float* out) {
+  N::unpack_word(typename Type::Codec{}, word, out);
+};
+template <class N, class Type>
+concept HasRepackWord = requires(const float* in) {
+  N::repack_word(typename Type::Codec{}, in);
+};
+
 // Integers wrap: all arithmetic on them is done unsigned (reduce.h).
 template <class Storage>
 struct Integer {

@@ -1,4 +1,5 @@
-// What the library must know of an architecture by its name: nvidia platform. Every platform folder has this file.
+// What the library must know of an architecture by its name: nvidia platform. Every platform folder
+// has this file.
 #pragma once
 
 #include <string_view>

@@ -8,12 +8,15 @@
 #include <cstdint>
 
 #ifdef __CUDACC__
-#include <cuda_fp16.h>
 #define WEFT_DEV __device__ __forceinline__
 #define WEFT_HD __host__ __device__ __forceinline__
 #else
 #define WEFT_DEV inline
 #define WEFT_HD inline
+#endif
+
+#ifdef __CUDACC__
+#include "native.h"
 #endif
 
 namespace weft::platform {
@@ -24,7 +27,8 @@ struct alignas(16) Bytes16 {
 
 // A poll of local memory takes some 0.5 us, so the abort word is seen within a millisecond.
 constexpr unsigned kSpinsPerCheck = 1024;
-// 16-byte accesses a lane keeps in flight while it copies; fewer where it also reduces (device/move.h).
+// 16-byte accesses a lane keeps in flight while it copies; fewer where it also reduces
+// (device/move.h).
 constexpr int kPacksInFlight = 4;
 constexpr unsigned kMaxThreads = 512;
 
@@ -59,7 +63,7 @@ WEFT_DEV void note32(uint32_t* p, uint32_t v) { post32(p, v); }
 
 WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) {
   uint32_t before;
-  asm volatile("atom.acq_rel.gpu.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(p), "r"(v) : "memory");
+  asm volatile("atom.relaxed.gpu.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(p), "r"(v) : "memory");
   return before;
 }
 
@@ -76,14 +80,6 @@ WEFT_DEV uint64_t clock_ns() {
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
   return t;
 }
-
-// Conversions by instruction (device/types.h).
-struct Native {
-  static WEFT_HD float half_to_float(uint16_t code) { return __half2float(__ushort_as_half(code)); }
-  static WEFT_HD uint16_t float_to_half(float value) {
-    return __half_as_ushort(__float2half_rn(value));
-  }
-};
 
 // What the lanes of one block share, beside the scratch.
 struct BlockShared {
@@ -114,8 +110,9 @@ class Block {
   WEFT_DEV void each_batch(size_t n, F f) const {
     const size_t stride = width();
     size_t i = lane();
-    for (; i + (kCount - 1) * stride < n; i += kCount * stride)
-      f.template operator()<kCount>(i, stride);
+    if constexpr (kCount > 1)  // else the same code would be there twice
+      for (; i + (kCount - 1) * stride < n; i += kCount * stride)
+        f.template operator()<kCount>(i, stride);
     for (; i < n; i += stride) f.template operator()<1>(i, stride);
   }
 

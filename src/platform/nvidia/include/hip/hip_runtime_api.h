@@ -173,7 +173,7 @@ WEFT_HIP_NAME(DeviceEnablePeerAccess, (int peer, unsigned flags), (peer, flags))
 WEFT_HIP_NAME(DeviceDisablePeerAccess, (int peer), (peer))
 
 WEFT_HIP_NAME(Free, (void* p), (p))
-WEFT_HIP_NAME(MemGetInfo, (size_t* available, size_t* total), (available, total))
+WEFT_HIP_NAME(MemGetInfo, (size_t * available, size_t* total), (available, total))
 WEFT_HIP_NAME(HostRegister, (void* p, size_t bytes, unsigned flags), (p, bytes, flags))
 WEFT_HIP_NAME(HostUnregister, (void* p), (p))
 WEFT_HIP_NAME(HostGetDevicePointer, (void** device, void* host, unsigned flags),
