@@ -9,11 +9,17 @@
 namespace weft {
 namespace {
 
-// All boxes of a rank together; the design allows 16 MiB a rank for 8 ranks of a node.
-constexpr uint64_t kBoxBytesOfRank = uint64_t(16) << 20;
+// All boxes of a rank together: the design allows 16 MiB a rank for 8 ranks of a node. Two ranks
+// have one box and take twice that: on two H200, 64 channels, 512 MiB, 16 MiB gave 243 GB/s and 32
+// MiB gave 303 (docs/performance.md).
+constexpr uint64_t box_bytes_of_rank(int peers) { return uint64_t(peers > 1 ? 16 : 32) << 20; }
 constexpr uint32_t kSlots =
     4;  // a chunk of two slices in flight, one behind it (docs/decisions/0002)
 constexpr uint32_t kMinSliceBytes = 2 << 10;
+// A slice costs a fence and a flag each way, some microseconds: rather fewer channels than shorter
+// slices, down to a few.
+constexpr uint32_t kGoodSliceBytes = 32 << 10;
+constexpr uint32_t kFewChannels = 8;
 
 }  // namespace
 
@@ -48,9 +54,12 @@ Geometry agree_geometry(const std::vector<Limits>& limits, int peers) {
     all.threads = std::min(all.threads, rank.threads);
     all.buffer_bytes = std::max(all.buffer_bytes, rank.buffer_bytes);
   }
-  const uint32_t channels = std::max(all.max_channels, all.min_channels);
-  const uint64_t box =
-      all.buffer_bytes > 0 ? all.buffer_bytes : kBoxBytesOfRank / uint64_t(std::max(peers, 1));
+  const uint64_t box = all.buffer_bytes > 0
+                           ? all.buffer_bytes
+                           : box_bytes_of_rank(peers) / uint64_t(std::max(peers, 1));
+  const uint64_t roomy = std::max<uint64_t>(box / (kSlots * kGoodSliceBytes), kFewChannels);
+  const auto channels =
+      uint32_t(std::max<uint64_t>(all.min_channels, std::min<uint64_t>(all.max_channels, roomy)));
   const uint64_t slice = box / (uint64_t(channels) * kSlots) / kLineBytes * kLineBytes;
   const uint64_t largest =
       all.buffer_bytes > 0 ? UINT32_MAX / kLineBytes * kLineBytes : platform::kMaxSliceBytes;

@@ -16,6 +16,7 @@ WEFT_DEV bool wait_turn(const Block& block, const KernelArgs& args, const Waits&
     uint64_t seen = 0;
     const auto ended = [&](uint64_t word) { return reached(flag_counter(word), args.ticket); };
     if (!wait_word(waits, &args.comm->words->done_eager, site, ended, seen)) block.stop();
+    platform::acquire_device();  // partner: end_kernel of the kernel before
   }
   block.sync();
   return !block.stopped();
@@ -43,8 +44,9 @@ WEFT_DEV void end_kernel(const Block& block, const KernelArgs& args) {
   words->blocks_ended = 0;
   words->sequence += args.works;
   words->done += 1;
-  if (args.eager)
-    post_flag(&words->done_eager, flag_counter(words->done_eager) + 1, 0);  // partner: wait_turn
+  if (!args.eager) return;
+  platform::release_device();  // partner: wait_turn
+  platform::post64(&words->done_eager, flag_word(flag_counter(words->done_eager) + 1, 0));
 }
 
 template <class Protocol, class Type, class Op>

@@ -6,7 +6,7 @@
 // on
 //  1. Data before flag: every lane drains its own stores, the block meets, then the leader releases
 //     at system scope and stores the flag. A barrier alone does not drain other waves (M4, M10).
-//     Partner: the acquire after a hit in wait_word of the peer (M6).
+//     Partner: the acquire that follows a hit in the peer's wait_word (M6).
 //  2. Reads before credit: the same post orders this block's loads of a slot before the credit that
 //     lets the peer overwrite it (M5).
 //  3. No wait is silent or endless: it looks at the abort word, which the host stores (M8), every
@@ -73,8 +73,8 @@ WEFT_DEV bool must_leave(const Waits& waits, const WaitSite& site, uint64_t seen
   return false;
 }
 
-// Polls `word` until done(value); false when it gave up. Called by one lane; a block barrier
-// follows.
+// Polls `word` until done(value); false when it gave up. By one lane; an acquire and a block
+// barrier follow.
 template <class Done>
 WEFT_DEV bool wait_word(const Waits& waits, const uint64_t* word, const WaitSite& site, Done done,
                         uint64_t& seen) {
@@ -85,7 +85,6 @@ WEFT_DEV bool wait_word(const Waits& waits, const uint64_t* word, const WaitSite
     if (spins % platform::kSpinsPerCheck == 0 && must_leave(waits, site, seen)) return false;
   }
   platform::poll_hit();
-  platform::acquire_system();  // partner: release_system in post_flag
   return true;
 }
 
@@ -112,16 +111,10 @@ WEFT_DEV bool wait_credit(const Waits& waits, const uint64_t* credit, uint32_t c
       waits, credit, site, [=](uint64_t v) { return reached(flag_counter(v), counter); }, seen);
 }
 
-// Before post_flag: all lanes' stores and loads are complete when any lane passes.
+// Before a release: all lanes' stores and loads are complete when any lane passes.
 WEFT_DEV void complete(const Block& block) {
   block.drain();
   block.sync();
-}
-
-// By one lane, after complete(): what the block did becomes visible no later than the flag.
-WEFT_DEV void post_flag(uint64_t* flag, uint32_t counter, uint32_t signature) {
-  platform::release_system();  // partner: acquire_system in wait_word
-  platform::post64(flag, flag_word(counter, signature));
 }
 
 }  // namespace weft

@@ -7,9 +7,9 @@
 
 namespace weft::platform {
 
-// 32 blocks of 512 threads with 4 packs each have 1 MiB in flight, about what NVLink 4 needs (450
-// GB/s times 2 us).
-inline constexpr uint32_t kDefaultChannels = 32;
+// A block waits for fences and flags about half of its time; 64 of them keep the link of a pair of
+// H200 busy where 32 do not (303 against 234 GB/s at 512 MiB, 2026-11-29).
+inline constexpr uint32_t kDefaultChannels = 64;
 inline constexpr uint32_t kDefaultThreads = 512;
 // One more channel for so many bytes.
 inline constexpr size_t kBytesPerChannel = 32 << 10;
