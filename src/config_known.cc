@@ -271,13 +271,13 @@ constexpr auto kKnownNames =
                                      "RCCL_WARP_SPEED_CU_COUNT",
                                      "RCCL_WARP_SPEED_FORCE_ENABLE"});
 
-// Whole families: other people's plugins, test programs, and the host platform's runtime
+// Whole families: other people's plugins, test programs (ours too), and the host platform's runtime
 // (WEFT_HOST_).
 constexpr auto kKnownFamilies = std::to_array<std::string_view>(
     {"NCCL_TESTS_", "RCCL_TESTS_", "RCCL_LOW_PRECISION_", "NCCL_GIN_", "NCCL_SYM_",
      "NCCL_INSPECTOR_", "NCCL_CTRAN_", "NCCL_COLLTRACE_", "NCCL_FASTRAK_", "NCCL_TCPX_",
      "NCCL_GPUDIRECTTCPX_", "NCCL_UCX_", "NCCL_SHARP_", "NCCL_MSCCL_", "RCCL_DDA_",
-     "RCCL_ENABLE_DDA_", "WEFT_HOST_"});
+     "RCCL_ENABLE_DDA_", "WEFT_HOST_", "WEFT_PERF_", "WEFT_TEST_"});
 
 }  // namespace
 

@@ -109,13 +109,17 @@ Runner::Graphs Runner::capture(int calls, int aggregate) {
     for (int iteration = 0; iteration < calls; ++iteration) {
       call(thread, iteration, aggregate);
     }
-    for (size_t i = first; i < first + static_cast<size_t>(gpus); ++i) {
-      const LocalRank& local = side_.locals()[i];
-      hipGraph_t graph = nullptr;
-      check_hip(hipStreamEndCapture(local.stream, &graph), "hipStreamEndCapture");
-      check_hip(hipSetDevice(local.device), "hipSetDevice");
-      check_hip(hipGraphInstantiateWithFlags(&graphs.by_local[i], graph, 0), "hipGraphInstantiate");
-      check_hip(hipGraphDestroy(graph), "hipGraphDestroy");
+    // A graph cannot be instantiated while this thread still captures on another stream.
+    std::vector<hipGraph_t> captured(static_cast<size_t>(gpus));
+    for (size_t gpu = 0; gpu < captured.size(); ++gpu) {
+      check_hip(hipStreamEndCapture(side_.locals()[first + gpu].stream, &captured[gpu]),
+                "hipStreamEndCapture");
+    }
+    for (size_t gpu = 0; gpu < captured.size(); ++gpu) {
+      check_hip(hipSetDevice(side_.locals()[first + gpu].device), "hipSetDevice");
+      check_hip(hipGraphInstantiateWithFlags(&graphs.by_local[first + gpu], captured[gpu], 0),
+                "hipGraphInstantiate");
+      check_hip(hipGraphDestroy(captured[gpu]), "hipGraphDestroy");
     }
   });
   return graphs;
