@@ -41,7 +41,8 @@ Limits make_limits(const Config& config, int config_min_ctas, int config_max_cta
       chosen(config.max_channels, config.max_ctas, config_max_ctas, platform::kDefaultChannels), 1u,
       most);
   limits.max_channels = std::max(limits.max_channels, limits.min_channels);
-  limits.threads = uint32_t(config.threads.value_or(int(platform::kDefaultThreads)));
+  limits.threads = std::min(uint32_t(config.threads.value_or(int(platform::kDefaultThreads))),
+                            platform::kMaxThreads);
   limits.buffer_bytes = uint64_t(config.buffer_bytes.value_or(0));
   return limits;
 }

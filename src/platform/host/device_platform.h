@@ -23,6 +23,7 @@ constexpr unsigned kHostLanes = 1;
 // A miss may sleep, so every miss looks at the abort word.
 constexpr unsigned kSpinsPerCheck = 1;
 constexpr int kPacksInFlight = 1;
+constexpr unsigned kMaxThreads = 1024;
 constexpr bool kHasNativeHalf = false;
 
 struct alignas(16) Bytes16 {

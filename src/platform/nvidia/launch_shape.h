@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "device_platform.h"
+
 namespace weft::platform {
 
 // A block waits for fences and flags about half of its time; 64 of them keep the link of a pair of
