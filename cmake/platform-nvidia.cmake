@@ -20,6 +20,7 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nv
 endif()
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+set(WEFT_ABSENT_TYPES Fp8E4m3Fnuz Fp8E5m2Fnuz)
 
 find_package(CUDAToolkit 13.0 REQUIRED)
 find_package(Threads REQUIRED)
@@ -35,7 +36,7 @@ function(weft_add_kernels target source name)
   target_compile_definitions(weft_kernels_${name} PRIVATE ${ARGN})
   target_compile_options(weft_kernels_${name} PRIVATE
     -fmad=false --expt-relaxed-constexpr -Werror=all-warnings
-    -Xcompiler=-O3,-Wall,-Wextra,-Werror)
+    -Xptxas=-warn-spills,-warn-lmem-usage -Xcompiler=-O3,-Wall,-Wextra,-Werror)
   target_include_directories(weft_kernels_${name} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
   target_link_libraries(weft_kernels_${name} PRIVATE weft_hip)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:weft_kernels_${name}>)

@@ -11,6 +11,7 @@
 #include "device_scope.h"
 #include "error.h"
 #include "hash.h"
+#include "launch.h"
 #include "log.h"
 #include "transport/rank_info.h"
 
@@ -100,6 +101,7 @@ void connect(Communicator& comm, const std::vector<Limits>& limits) {
 }
 
 void prepare_device(Communicator& comm) {
+  load_kernels();
   comm.device_state =
       std::make_unique<DeviceState>(comm.rank(), comm.size(), comm.geometry.box, *comm.links,
                                     comm.config().epoch_base, kWireVersion);

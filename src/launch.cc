@@ -52,4 +52,15 @@ void launch(Communicator& comm, const std::vector<Request>& requests) {
   for (Launch& each : launches) launch_kernel(comm, each);
 }
 
+void load_kernels() {
+  for (int protocol = 0; protocol < kProtocolCount; ++protocol)
+    for (int type = 0; type < kElementTypeCount; ++type)
+      for (int body = 0; body < kOpBodyCount; ++body) {
+        const void* kernel = kernel_of(Protocol(protocol), ElementType(type), OpBody(body));
+        hipFuncAttributes attributes;
+        if (kernel != nullptr)
+          hip_check(hipFuncGetAttributes(&attributes, kernel), "loading a kernel");
+      }
+}
+
 }  // namespace weft

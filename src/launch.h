@@ -10,4 +10,9 @@ namespace weft {
 // Never waits for other ranks or for the device. Leaves the current device as it was. Throws Error.
 void launch(Communicator& comm, const std::vector<Request>& requests);
 
+// Makes all kernels resident on the current device. A runtime that loads a kernel at its first
+// launch may wait for the device, which another thread's kernel may keep busy until this one runs.
+// Throws Error.
+void load_kernels();
+
 }  // namespace weft

@@ -1,6 +1,8 @@
 // The table of kernels (kernels.h), in the order of ElementType.
 #include "device/kernels.h"
 
+#include "architecture.h"
+
 namespace weft {
 
 // Defined in instance.cc, once a type.
@@ -20,12 +22,26 @@ WEFT_KERNELS_OF(Fp8E4m3Fnuz)
 WEFT_KERNELS_OF(Fp8E5m2Fnuz)
 #undef WEFT_KERNELS_OF
 
+namespace {
+
+// Null pointers where the platform has no device for the type.
+template <class Type>
+KernelSet fnuz_kernels() {
+  if constexpr (platform::kHasFnuz) {
+    return kernels_of_type<Type>();
+  } else {
+    return {};
+  }
+}
+
+}  // namespace
+
 const void* kernel_of(Protocol protocol, ElementType type, OpBody body) {
   static const KernelSet sets[kElementTypeCount] = {
-      kernels_of_type<Uint8>(),       kernels_of_type<Uint32>(),     kernels_of_type<Uint64>(),
-      kernels_of_type<Float16>(),     kernels_of_type<Bfloat16>(),   kernels_of_type<Float32>(),
-      kernels_of_type<Float64>(),     kernels_of_type<Fp8E4m3>(),    kernels_of_type<Fp8E5m2>(),
-      kernels_of_type<Fp8E4m3Fnuz>(), kernels_of_type<Fp8E5m2Fnuz>()};
+      kernels_of_type<Uint8>(),    kernels_of_type<Uint32>(),   kernels_of_type<Uint64>(),
+      kernels_of_type<Float16>(),  kernels_of_type<Bfloat16>(), kernels_of_type<Float32>(),
+      kernels_of_type<Float64>(),  kernels_of_type<Fp8E4m3>(),  kernels_of_type<Fp8E5m2>(),
+      fnuz_kernels<Fp8E4m3Fnuz>(), fnuz_kernels<Fp8E5m2Fnuz>()};
   return sets[int(type)].kernel[int(protocol)][int(body)];
 }
 

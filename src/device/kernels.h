@@ -40,6 +40,7 @@ struct KernelSet {
 template <class Type>
 KernelSet kernels_of_type();
 
+// Null for a type that no device of the platform has.
 const void* kernel_of(Protocol protocol, ElementType type, OpBody body);
 
 }  // namespace weft
