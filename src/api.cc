@@ -17,7 +17,6 @@ namespace {
 ncclResult_t report(ncclResult_t code, const char* text) noexcept {
   set_last_error(text);
   log_warn("{}", text);
-  Group::current().note_failure(code, text);
   return code;
 }
 
@@ -36,8 +35,17 @@ ncclResult_t guard(Body body) noexcept {
   }
 }
 
+// Of calls that belong to the group they are made in: a failure fails the group.
+template <class Body>
+ncclResult_t guard_in_group(Body body) noexcept {
+  const ncclResult_t code = guard(body);
+  if (code != ncclSuccess && code != ncclInProgress)
+    Group::current().note_failure(code, last_error_text());
+  return code;
+}
+
 ncclResult_t enqueue(const char* function, ncclComm_t handle, const Request& request) {
-  return guard([&] {
+  return guard_in_group([&] {
     validate(function, communicator_of(handle, function), request);
     Group::current().add(handle, request);
     return ncclSuccess;
@@ -128,13 +136,14 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
 
 WEFT_API(ncclCommInitRank)
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
-  return guard([&] { return init_rank("ncclCommInitRank", comm, nranks, commId, rank, nullptr); });
+  return guard_in_group(
+      [&] { return init_rank("ncclCommInitRank", comm, nranks, commId, rank, nullptr); });
 }
 
 WEFT_API(ncclCommInitRankConfig)
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
                                     ncclConfig_t* config) {
-  return guard(
+  return guard_in_group(
       [&] { return init_rank("ncclCommInitRankConfig", comm, nranks, commId, rank, config); });
 }
 
@@ -143,7 +152,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId c
 WEFT_API(ncclCommInitRankScalable)
 ncclResult_t ncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank, int nId,
                                       ncclUniqueId* commIds, ncclConfig_t* config) {
-  return guard([&] {
+  return guard_in_group([&] {
     require_pointer("ncclCommInitRankScalable", "commIds", commIds);
     if (nId < 1 || nId > nranks)
       fail(ncclInvalidArgument, "ncclCommInitRankScalable: nId is {}, nranks {}", nId, nranks);

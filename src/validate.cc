@@ -39,7 +39,8 @@ auto memory_type(const Attributes& attributes) {
 void validate_memory(const char* function, const char* argument, const Communicator& comm,
                      const void* pointer) {
   hipPointerAttribute_t attributes{};
-  if (hipPointerGetAttributes(&attributes, pointer) != hipSuccess) {
+  const hipError_t known = hipPointerGetAttributes(&attributes, pointer);
+  if (known != hipSuccess || attributes.type == hipMemoryTypeUnregistered) {
     (void)hipGetLastError();
     fail(ncclInvalidArgument, "{}: {} {} is no memory that the runtime knows", function, argument,
          pointer);
