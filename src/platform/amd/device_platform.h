@@ -1,6 +1,6 @@
 // Device primitives of the amd platform. Owns: what src/platform/README.md lists for
 // device_platform.h. The instructions that ordering needs are read back from the machine code in CI
-// (docs/amd.md); the rules they serve are in docs/memory-model.md. Also compiled by the host
+// (tests/machine_code); the rules they serve are in docs/memory-model.md. Also compiled by the host
 // compiler for what is pure arithmetic; there only the macros exist.
 #pragma once
 
@@ -15,6 +15,13 @@
 #define WEFT_DEV inline
 #define WEFT_HD inline
 #endif
+
+namespace weft {
+struct Fp8E4m3;
+struct Fp8E5m2;
+struct Fp8E4m3Fnuz;
+struct Fp8E5m2Fnuz;
+}  // namespace weft
 
 namespace weft::platform {
 
@@ -33,6 +40,7 @@ constexpr unsigned kMaxThreads = 512;
 // Memory that kernels share is global; said so, the compiler takes global_ instead of flat_
 // instructions.
 #define WEFT_GLOBAL __attribute__((address_space(1)))
+#define WEFT_LOCAL __attribute__((address_space(3)))
 typedef uint32_t Vector4 __attribute__((ext_vector_type(4)));
 
 WEFT_DEV Bytes16 load16(const void* p) {
@@ -103,6 +111,40 @@ WEFT_DEV uint64_t clock_ns() {
 #endif
 }
 
+// Conversions by instruction (device/types.h). Kernels start in the mode that rounds to nearest
+// even and keeps subnormals.
+struct Native {
+  static WEFT_DEV float half_to_float(uint16_t code) {
+    return static_cast<float>(__builtin_bit_cast(_Float16, code));
+  }
+  static WEFT_DEV uint16_t float_to_half(float value) {
+    return __builtin_bit_cast(uint16_t, static_cast<_Float16>(value));
+  }
+};
+
+// Kernels that this architecture is never asked for have no body: of the two fp8 encodings a
+// communicator uses the one that architecture.h names. They would be a third of the code.
+#if defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__)
+constexpr bool kFp8IsFnuz = true;
+#else
+constexpr bool kFp8IsFnuz = false;
+#endif
+template <class Type>
+constexpr bool kTypeRunsHere = true;
+template <>
+inline constexpr bool kTypeRunsHere<Fp8E4m3> = !kFp8IsFnuz;
+template <>
+inline constexpr bool kTypeRunsHere<Fp8E5m2> = !kFp8IsFnuz;
+template <>
+inline constexpr bool kTypeRunsHere<Fp8E4m3Fnuz> = kFp8IsFnuz;
+template <>
+inline constexpr bool kTypeRunsHere<Fp8E5m2Fnuz> = kFp8IsFnuz;
+
+template <class Body>
+constexpr bool kBodyRunsHere = true;
+template <template <class...> class Kernel, class... Parts>
+constexpr bool kBodyRunsHere<Kernel<Parts...>> = (kTypeRunsHere<Parts> && ...);
+
 struct BlockShared {
   uint32_t stop;
 };
@@ -143,20 +185,30 @@ class Block {
 
   WEFT_DEV void* scratch() const { return weft_scratch; }
 
-  WEFT_DEV void stop() const { *static_cast<volatile uint32_t*>(&shared_->stop) = 1; }
-  WEFT_DEV bool stopped() const { return *static_cast<volatile uint32_t*>(&shared_->stop) != 0; }
+  WEFT_DEV void stop() const { *stop_word() = 1; }
+  WEFT_DEV bool stopped() const { return *stop_word() != 0; }
 
  private:
+  // Said to be local memory: through a generic pointer a volatile access is a flat one, which waits
+  // for global memory too.
+  WEFT_DEV volatile WEFT_LOCAL uint32_t* stop_word() const {
+    return (volatile WEFT_LOCAL uint32_t*)&shared_->stop;
+  }
+
   BlockShared* shared_;
 };
 
 template <class Body, class Args>
 __global__ void __launch_bounds__(kMaxThreads) block_kernel(const Args args) {
   static_assert(Body::kName != nullptr);  // named for the host platform; used here, or clang warns
-  __shared__ BlockShared shared;
-  if (threadIdx.x == 0) shared.stop = 0;
-  __syncthreads();
-  Body{}(Block(&shared), args);
+  if constexpr (kBodyRunsHere<Body>) {
+    __shared__ BlockShared shared;
+    if (threadIdx.x == 0) shared.stop = 0;
+    __syncthreads();
+    Body{}(Block(&shared), args);
+  } else {
+    __builtin_trap();
+  }
 }
 
 template <class Body, class Args>

@@ -1,0 +1,26 @@
+// How many blocks and threads a launch takes by default: amd platform. Every platform folder has
+// this file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device_platform.h"
+
+namespace weft::platform {
+
+// MI300X: 7 xGMI links lead to the 7 peers of a node and 28 channels put 4 blocks on each; a block
+// is dealt to the next of 8 XCDs, so that 28 take at most 4 of the 38 compute units of one. Not
+// measured: no AMD device was at hand. NCCL_MAX_NCHANNELS changes it.
+inline constexpr uint32_t kDefaultChannels = 28;
+// Four waves of 64 (gfx9) or eight of 32: one or two for each SIMD of a compute unit.
+inline constexpr uint32_t kDefaultThreads = 256;
+// One more channel for so many bytes.
+inline constexpr size_t kBytesPerChannel = 32 << 10;
+// Of a FIFO slot.
+inline constexpr uint32_t kMaxSliceBytes = 256 << 10;
+
+// Of a launch whose blocks need `scratch` bytes: what blocks share anyway is static (block_kernel).
+constexpr size_t shared_bytes(size_t scratch) { return scratch; }
+
+}  // namespace weft::platform
