@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "bootstrap/tree_shape.h"
 #include "log.h"
 
 namespace weft {
@@ -31,8 +32,13 @@ struct Reaper::Retired {
   Clock::time_point deadline = Clock::now() + kWaitInBackground;
   bool quiet = true;
 
+  // The farthest in the bootstrap's tree first: a peer closes once it has heard from all, and must
+  // have passed on by then what goes through it.
   void say_goodbye() {
-    for (const int peer : pending) try {
+    std::vector<int> peers(pending.begin(), pending.end());
+    const auto hops = [&](int peer) { return tree_path(rank, peer, bootstrap->size()).size(); };
+    std::sort(peers.begin(), peers.end(), [&](int a, int b) { return hops(a) > hops(b); });
+    for (const int peer : peers) try {
         bootstrap->send(peer, kGoodbyeTag, {});
       } catch (const std::exception&) {  // it is dead: poll() finds out
       }
@@ -62,20 +68,22 @@ struct Reaper::Retired {
   }
 };
 
+// Never destroyed: a static destructor of the program may still close a communicator.
 Reaper& Reaper::instance() {
-  static Reaper reaper;
-  return reaper;
+  static auto* reaper = new Reaper;
+  static const struct AtExit {
+    ~AtExit() { reaper->stop(); }
+  } at_exit;
+  return *reaper;
 }
 
-Reaper::~Reaper() {
+void Reaper::stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
-  for (auto& retired : retired_)
-    (void)retired.release();  // the process ends: its memory goes with it
 }
 
 void Reaper::take(Communicator& comm, bool quiet) noexcept {
@@ -100,6 +108,7 @@ void Reaper::adopt(std::unique_ptr<Retired> retired) {
   const Retired* mine = retired.get();
   std::unique_lock lock(mutex_);
   retired_.push_back(std::move(retired));
+  if (stop_) return;  // the process ends: its memory goes with it
   if (!running_) {
     if (thread_.joinable()) thread_.join();
     running_ = true;

@@ -18,7 +18,6 @@ namespace weft {
 class Reaper {
  public:
   static Reaper& instance();
-  ~Reaper();
 
   // Takes the resources of `comm`. `quiet`: this rank's kernels have ended, so peers are told.
   // Waits a short time for peers in other processes, since this process may exit right after.
@@ -28,6 +27,7 @@ class Reaper {
   struct Retired;
   Reaper() = default;
   void run();
+  void stop();
   void adopt(std::unique_ptr<Retired> retired);
 
   std::mutex mutex_;

@@ -55,6 +55,7 @@ class Bootstrap {
   virtual void barrier() = 0;
 
   // Out of band, FIFO per (peer, tag), up to 1 MiB a message; send does not wait for the receiver.
+  // Works also after a failure, as far as ranks are still there.
   virtual void send(int peer, uint32_t tag, std::span<const std::byte> message) = 0;
   virtual std::vector<std::byte> receive(int peer, uint32_t tag) = 0;
   // Takes a message that has come, without waiting; false: there is none. Works also after a

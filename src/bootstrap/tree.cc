@@ -156,6 +156,10 @@ void Tree::advance(uint64_t round) {
 
 void Tree::check_peer(int peer) const {
   check_locked();
+  check_reachable(peer);
+}
+
+void Tree::check_reachable(int peer) const {
   if (peer < 0 || peer >= static_cast<int>(setup_.own.nranks))
     fail(ncclInvalidArgument, "rank {} does not exist, the communicator has {}", peer,
          setup_.own.nranks);
@@ -172,7 +176,9 @@ void Tree::send(int peer, uint32_t tag, ByteSpan message) {
     fail(ncclInvalidArgument, "a message of {} bytes exceeds the limit of {}", message.size(),
          kMaxMessageBytes);
   Lock lock(mutex_);
-  check_peer(peer);
+  // Not failure_: ranks still say goodbye to each other after one of them gave up.
+  if (phase_ >= Phase::kClosing) fail(ncclInvalidUsage, "the bootstrap of this rank is closed");
+  check_reachable(peer);
   if (peer == shape_.rank) {
     mailbox_.put(peer, tag, {message.begin(), message.end()});
     return changed_.notify_all();

@@ -78,6 +78,7 @@ class Tree {
   void advance(uint64_t round);
   void set_failure(ncclResult_t code, const std::string& text);
   void check_peer(int peer) const;
+  void check_reachable(int peer) const;
   std::string own_name() const { return setup_.own.text(); }
   Edge* edge_to(int rank);
   std::string late_text(uint64_t round) const;

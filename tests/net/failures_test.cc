@@ -211,7 +211,6 @@ TEST(Failures, FailReachesCurrentAndLaterCallsOfAll) {
     else
       expect_failure([&] { bootstrap.receive(culprit, 1); });
     expect_failure([&] { bootstrap.all_gather_texts("x"); });
-    expect_failure([&] { bootstrap.send(0, 1, {}); });
     const auto event = event_of(bootstrap, culprit);
     EXPECT_EQ(event.code, ncclRemoteError);
     EXPECT_FALSE(event.gone);
@@ -247,6 +246,22 @@ TEST(Failures, MailSentBeforeAFailureCanStillBeTaken) {
     EXPECT_TRUE(bootstrap.try_receive(0, 4, taken));
     EXPECT_EQ(taken.size(), body.size());
     EXPECT_FALSE(bootstrap.try_receive(0, 4, taken));
+  });
+  EXPECT_EQ(problems(outcomes), "");
+}
+
+// Ranks that all gave up can still say goodbye to each other.
+TEST(Failures, MailCanBeSentAfterAFailure) {
+  const auto outcomes = with_ranks(3, [](Bootstrap& bootstrap) {
+    const int next = (bootstrap.rank() + 1) % 3, previous = (bootstrap.rank() + 2) % 3;
+    bootstrap.fail(ncclInternalError, "enough");
+    EXPECT_EQ(event_of(bootstrap, previous).code, ncclRemoteError);
+    bootstrap.send(next, 4, std::vector<std::byte>(5));
+    std::vector<std::byte> taken;
+    const auto deadline = Clock::now() + seconds(10);
+    while (!bootstrap.try_receive(previous, 4, taken) && Clock::now() < deadline)
+      std::this_thread::yield();
+    EXPECT_EQ(taken.size(), 5u);
   });
   EXPECT_EQ(problems(outcomes), "");
 }
