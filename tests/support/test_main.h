@@ -8,7 +8,7 @@
 
 namespace weft::test {
 
-inline constexpr unsigned kHangSeconds = 120;
+inline constexpr unsigned kHangSeconds = 240;
 
 class HangGuard : public testing::EmptyTestEventListener {
   void OnTestStart(const testing::TestInfo&) override { alarm(kHangSeconds); }
