@@ -68,7 +68,7 @@ void run(const std::string& work, const std::vector<int>& ranks_of_process) {
 }
 
 TEST(AllReduceProcesses, OneRankEach) {
-  for (const int size : {2, 3, 5, 8, 9}) run("sizes", std::vector<int>(size_t(size), 1));
+  for (const int size : {2, 3, 8}) run("sizes", std::vector<int>(size_t(size), 1));
 }
 
 TEST(AllReduceProcesses, CiEveryTypeAndOpForMoreRanks) {
