@@ -46,7 +46,7 @@ ncclResult_t guard_in_group(Body body) noexcept {
 
 ncclResult_t enqueue(const char* function, ncclComm_t handle, const Request& request) {
   return guard_in_group([&] {
-    validate(function, communicator_of(handle, function), request);
+    validate(function, *communicator_of(handle, function), request);
     Group::current().add(handle, request);
     return ncclSuccess;
   });
@@ -72,14 +72,14 @@ ncclResult_t init_rank(const char* function, ncclComm_t* out, int size, const nc
   return Group::current().add(std::move(job));
 }
 
-void require_distinct_devices(int count, const int* devices) {
+void require_devices(int count, const int* devices, bool may_share) {
   int present = 0;
   hip_check(hipGetDeviceCount(&present), "counting devices");
   for (int i = 0; i < count; ++i) {
     if (devices[i] < 0 || devices[i] >= present)
       fail(ncclInvalidArgument, "ncclCommInitAll: devlist[{}] is {}, there are {} devices", i,
            devices[i], present);
-    for (int j = 0; j < i; ++j)
+    for (int j = 0; j < i && !may_share; ++j)
       if (devices[i] == devices[j])
         fail(ncclInvalidUsage, "ncclCommInitAll: devlist names device {} twice", devices[i]);
   }
@@ -92,7 +92,7 @@ ncclResult_t init_all(ncclComm_t* comms, int count, const int* devlist) {
   std::vector<int> devices(count);
   for (int i = 0; i < count; ++i) devices[i] = devlist ? devlist[i] : i;
   const auto config = read_config();
-  if (!config->allow_shared_device) require_distinct_devices(count, devices.data());
+  require_devices(count, devices.data(), config->allow_shared_device);
   const ncclUniqueId id = create_unique_id(*config);
   std::vector<ncclComm_t> made(count, nullptr);
   std::vector<InitJob> jobs;
@@ -113,9 +113,9 @@ ncclResult_t init_all(ncclComm_t* comms, int count, const int* devlist) {
 ncclResult_t query(const char* function, ncclComm_t handle, int* out,
                    int (Communicator::*value)() const) {
   return guard([&] {
-    const Communicator& comm = communicator_of(handle, function);
+    const auto comm = communicator_of(handle, function);
     require_pointer(function, "out", out);
-    *out = (comm.*value)();
+    *out = ((*comm).*value)();
     return ncclSuccess;
   });
 }
@@ -168,7 +168,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
 WEFT_API(ncclCommFinalize)
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   return guard([&] {
-    finalize(communicator_of(comm, "ncclCommFinalize"));
+    finalize(*communicator_of(comm, "ncclCommFinalize"));
     return ncclSuccess;
   });
 }
@@ -188,9 +188,9 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 WEFT_API(ncclCommGetAsyncError)
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
   return guard([&] {
-    Communicator& communicator = communicator_of(comm, "ncclCommGetAsyncError");
+    const auto communicator = communicator_of(comm, "ncclCommGetAsyncError");
     require_pointer("ncclCommGetAsyncError", "asyncError", asyncError);
-    *asyncError = communicator.async_error();
+    *asyncError = communicator->async_error();
     return ncclSuccess;
   });
 }
@@ -198,9 +198,10 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
 WEFT_API(ncclGetLastError)
 const char* ncclGetLastError(ncclComm_t comm) {
   thread_local std::string text;
-  if (comm != nullptr && comm->magic.load() == ncclComm::kLive) {
-    text = comm->comm->error_text();
-    if (!text.empty()) return text.c_str();
+  try {
+    if (comm != nullptr) text = communicator_of(comm, "ncclGetLastError")->error_text();
+    if (comm != nullptr && !text.empty()) return text.c_str();
+  } catch (const std::exception&) {  // a destroyed communicator has no text of its own
   }
   return last_error_text();
 }

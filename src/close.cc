@@ -21,18 +21,20 @@ constexpr milliseconds kAbortLimit{100};
 // A copy of some hundred bytes; longer means that the device does not answer.
 constexpr milliseconds kReadLimit{1000};
 
-bool kernels_ended(const DeviceWords& words, uint32_t launched) {
-  return words.started == words.done && reached(flag_counter(words.done_eager), launched);
+bool kernels_ended(const DeviceWords& words, uint32_t blocks_launched) {
+  // After a fault some blocks of a kernel may have run and others not: it is never counted as done.
+  return words.blocks_left == blocks_launched &&
+         (words.started == words.done || words.fault_reports != 0);
 }
 
-// Until all kernels have ended or `stop` says so; whether they ended.
+// Until all kernels have ended or `stop` says so; whether they ended. A device that does not answer
+// is asked again.
 template <class Stop>
 bool wait_for_kernels(Communicator& comm, Stop stop) {
   if (!comm.device_state) return true;
   for (milliseconds pause{0};; pause = std::min(pause + milliseconds(1), milliseconds(5))) {
-    const DeviceWords* words = comm.device_state->read_words(kReadLimit);
-    if (words == nullptr) return false;
-    if (kernels_ended(*words, comm.order.launched())) return true;
+    const auto [words, lost] = comm.device_state->read_words(kReadLimit);
+    if (lost || (words && kernels_ended(*words, comm.order.blocks_launched()))) return true;
     if (stop()) return false;
     std::this_thread::sleep_for(pause);
   }
@@ -52,41 +54,48 @@ bool leave_kernels(Communicator& comm) {
 }  // namespace
 
 void finalize(Communicator& comm) {
+  if (comm.state() == CommState::kInitializing)
+    fail(ncclInvalidUsage, "ncclCommFinalize: the communicator is still initialising");
   if (comm.state() != CommState::kReady) return;
   const std::lock_guard lock(comm.launch_mutex);
-  const bool ended = wait_for_kernels(comm, [&] { return comm.async_error() != ncclSuccess; });
-  comm.set_state(CommState::kFinalized);
+  const bool ended = wait_for_kernels(comm, [&] {
+    return comm.async_error() != ncclSuccess || comm.state() == CommState::kAborted;
+  });
+  if (comm.state() == CommState::kReady) comm.set_state(CommState::kFinalized);
   if (ended) return;
   if (comm.device_state) comm.device_state->abort();
   fail(ncclRemoteError, "operations of rank {} did not end: {}", comm.rank(), comm.error_text());
 }
 
 ncclResult_t destroy(ncclComm_t handle) {
-  Communicator& comm = communicator_of(handle, "ncclCommDestroy");
-  join_init(comm, "ncclCommDestroy was called while the communicator was initialising");
+  const auto comm = close_handle(handle, "ncclCommDestroy");
+  join_init(*comm, "ncclCommDestroy was called while the communicator was initialising");
   std::string failure;
   try {
-    finalize(comm);
+    finalize(*comm);
   } catch (const Error& error) {
     failure = error.what();
   }
-  const bool quiet = failure.empty() || leave_kernels(comm);
-  Reaper::instance().take(comm, quiet);
-  close_handle(handle);
+  const std::lock_guard lock(comm->launch_mutex);
+  const bool quiet = failure.empty() || leave_kernels(*comm);
+  Reaper::instance().take(*comm, quiet);
   if (!failure.empty()) fail(ncclRemoteError, "ncclCommDestroy: {}", failure);
   return ncclSuccess;
 }
 
 ncclResult_t abort(ncclComm_t handle) {
-  Communicator& comm = communicator_of(handle, "ncclCommAbort");
-  comm.abort(fmt::format("rank {} called ncclCommAbort", comm.rank()));
-  join_init(comm, "ncclCommAbort");
-  const bool quiet = leave_kernels(comm);
+  const std::string reason = "ncclCommAbort was called";
+  // Words first: whoever waits inside the communicator leaves, and gives the mutex back.
+  communicator_of(handle, "ncclCommAbort")->abort(reason);
+  const auto comm = close_handle(handle, "ncclCommAbort");
+  join_init(*comm, reason.c_str());
+  comm->abort(reason);  // also of an init that ended well in between
+  const std::lock_guard lock(comm->launch_mutex);
+  const bool quiet = leave_kernels(*comm);
   if (!quiet)
     log_warn("ncclCommAbort: kernels of rank {} still run; its buffers may still be written",
-             comm.rank());
-  Reaper::instance().take(comm, quiet);
-  close_handle(handle);
+             comm->rank());
+  Reaper::instance().take(*comm, quiet);
   return ncclSuccess;
 }
 

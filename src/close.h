@@ -12,8 +12,7 @@ namespace weft {
 void finalize(Communicator& comm);
 
 // finalize, then gives everything back. The handle is not valid afterwards, whatever the result.
-// Waits at most some seconds for ranks of other processes to say goodbye, and not at all for ranks
-// of this one.
+// Never waits for other ranks to close; the end of the process does, for some seconds (reaper.h).
 ncclResult_t destroy(ncclComm_t handle);
 
 // The same without waiting for operations: they end with wrong results. Takes at most some hundred

@@ -11,11 +11,15 @@
 
 namespace weft {
 
-KernelOrder::Place KernelOrder::next_eager(hipStream_t stream) {
-  const bool other_stream = any_ && stream != last_;
+KernelOrder::Place KernelOrder::place_on(hipStream_t stream) const {
+  return {any_ && (stream != last_ || stream == hipStreamPerThread), launched_};
+}
+
+void KernelOrder::note_launch(hipStream_t stream, uint32_t blocks) {
   any_ = true;
   last_ = stream;
-  return {other_stream, launched_++};
+  ++launched_;
+  blocks_ += blocks;
 }
 
 Communicator::Communicator(int rank, int size, int device, std::shared_ptr<const Config> config,
@@ -82,7 +86,22 @@ void Communicator::abort(const std::string& reason) noexcept {
   set_state(CommState::kAborted);
 }
 
+void Communicator::give_up(ncclResult_t code, const std::string& reason) noexcept {
+  try {
+    set_async_error(code, reason);
+  } catch (const std::exception&) {  // no memory for the text: the others are told all the same
+  }
+  if (device_state) device_state->abort();
+  if (bootstrap) bootstrap->fail(code, reason);
+}
+
+std::set<int> Communicator::gone_ranks() const {
+  const std::lock_guard lock(error_mutex_);
+  return gone_;
+}
+
 void Communicator::remember(const Request& request) {
+  const std::lock_guard lock(error_mutex_);
   recent_[sequence_++ % kRemembered] = request;
 }
 
@@ -91,13 +110,19 @@ void Communicator::take_fault() {
   const Fault fault = device_state->fault();
   if (fault.kind == Fault::kNone || fault.kind == Fault::kAborted) return;
   const ncclResult_t code = fault.kind == Fault::kMismatch ? ncclInvalidUsage : ncclRemoteError;
-  if (error_text().empty()) log_warn("{}", fault_text(fault));
-  set_async_error(code, fault_text(fault));
+  if (!error_text().empty()) return;
+  const std::string text = fault_text(fault);
+  log_warn("{}", text);
+  give_up(code, text);
 }
 
 void Communicator::take_events() {
   if (!bootstrap) return;
   for (const Bootstrap::PeerEvent& event : bootstrap->poll_events()) {
+    if (event.gone) {
+      const std::lock_guard lock(error_mutex_);
+      gone_.insert(event.rank);
+    }
     if (event.code == ncclSuccess) continue;
     log_warn("comm {} rank {}: {}", fmt::ptr(this), rank_, event.text);
     set_async_error(event.code, event.text);
@@ -105,7 +130,10 @@ void Communicator::take_events() {
 }
 
 std::string Communicator::fault_text(const Fault& fault) const {
-  const std::string call = describe(recent_[fault.sequence % kRemembered]);
+  const std::string call = [&] {
+    const std::lock_guard lock(error_mutex_);
+    return describe(recent_[fault.sequence % kRemembered]);
+  }();
   const auto what = fault.wait == Fault::kCredit ? fmt::format("room at rank {}", fault.rank)
                     : fault.wait == Fault::kEarlierKernel
                         ? std::string("its own earlier kernel")
@@ -150,24 +178,35 @@ ncclComm* open_handle(std::unique_ptr<Communicator> comm) {
   } else {
     handle = pool().all.emplace_back(std::make_unique<ncclComm>()).get();
   }
+  const std::lock_guard handle_lock(handle->mutex);
   handle->comm = std::move(comm);
   handle->magic.store(ncclComm::kLive, std::memory_order_release);
   return handle;
 }
 
-void close_handle(ncclComm* handle) noexcept {
-  handle->magic.store(0, std::memory_order_release);
-  handle->comm.reset();
-  const std::lock_guard lock(pool().mutex);
-  pool().unused.push_back(handle);
+std::shared_ptr<Communicator> communicator_of(ncclComm_t handle, const char* function) {
+  if (handle == nullptr) fail(ncclInvalidArgument, "{}: the communicator is NULL", function);
+  if (handle->magic.load(std::memory_order_acquire) == ncclComm::kLive) {
+    const std::lock_guard lock(handle->mutex);
+    if (handle->comm) return handle->comm;
+  }
+  fail(ncclInvalidArgument, "{}: {} is not a communicator, or was destroyed", function,
+       fmt::ptr(handle));
 }
 
-Communicator& communicator_of(ncclComm_t handle, const char* function) {
-  if (handle == nullptr) fail(ncclInvalidArgument, "{}: the communicator is NULL", function);
-  if (handle->magic.load(std::memory_order_acquire) != ncclComm::kLive)
-    fail(ncclInvalidArgument, "{}: {} is not a communicator, or was destroyed", function,
-         fmt::ptr(handle));
-  return *handle->comm;
+std::shared_ptr<Communicator> close_handle(ncclComm_t handle, const char* function) {
+  std::shared_ptr<Communicator> comm = communicator_of(handle, function);
+  {
+    const std::lock_guard lock(handle->mutex);
+    if (!handle->comm)
+      fail(ncclInvalidArgument, "{}: {} was destroyed by another thread", function,
+           fmt::ptr(handle));
+    handle->magic.store(0, std::memory_order_release);
+    handle->comm.reset();
+  }
+  const std::lock_guard lock(pool().mutex);
+  pool().unused.push_back(handle);
+  return comm;
 }
 
 }  // namespace weft

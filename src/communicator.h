@@ -13,6 +13,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,20 +32,22 @@ namespace weft {
 enum class CommState : int { kInitializing, kReady, kFailed, kFinalized, kAborted, kClosed };
 
 // Which kernel comes after which (design, section 5): on the stream of the last one, stream order;
-// on another, a ticket.
+// on another, a ticket. A handle that means another stream in every thread always takes a ticket.
 class KernelOrder {
  public:
   struct Place {
     bool has_ticket;
     uint32_t ticket;
   };
-  Place next_eager(hipStream_t stream);
-  uint32_t launched() const { return launched_; }
+  Place place_on(hipStream_t stream) const;
+  // A kernel of `blocks` blocks was launched there.
+  void note_launch(hipStream_t stream, uint32_t blocks);
+  uint32_t blocks_launched() const { return blocks_; }
 
  private:
   bool any_ = false;
   hipStream_t last_ = nullptr;  // compared, never used
-  uint32_t launched_ = 0;
+  uint32_t launched_ = 0, blocks_ = 0;
 };
 
 class Communicator {
@@ -72,6 +75,13 @@ class Communicator {
 
   // Throws what stands in the way of an operation: not ready, failed, aborted.
   void require_ready(const char* function) const;
+
+  // An operation of this rank cannot go on, so that ranks no longer agree: kernels leave, others
+  // are told.
+  void give_up(ncclResult_t code, const std::string& reason) noexcept;
+
+  // Ranks whose connection ended without a goodbye.
+  std::set<int> gone_ranks() const;
 
   // ncclCommGetAsyncError: looks at the words of kernels and at what other ranks said. Never waits.
   ncclResult_t async_error();
@@ -115,9 +125,10 @@ class Communicator {
   mutable std::mutex error_mutex_;
   ncclResult_t error_ = ncclSuccess;
   std::string error_text_;
+  std::set<int> gone_;
 
   static constexpr size_t kRemembered = 64;
-  std::array<Request, kRemembered> recent_{};  // under launch_mutex
+  std::array<Request, kRemembered> recent_{};  // under error_mutex_
   uint64_t sequence_ = 0;                      // operations launched
 };
 
@@ -128,7 +139,8 @@ struct ncclComm {
   static constexpr uint64_t kLive =
       0x6d6d6f63'74666577;  // any other value: not a communicator of ours, or destroyed
   std::atomic<uint64_t> magic{kLive};
-  std::unique_ptr<weft::Communicator> comm;
+  std::mutex mutex;
+  std::shared_ptr<weft::Communicator> comm;  // under mutex
 };
 
 namespace weft {
@@ -136,8 +148,10 @@ namespace weft {
 // Handles outlive their communicator, so that a call with a destroyed one finds that out instead of
 // reading freed memory. They are small and used again, the oldest first, once many are unused.
 ncclComm* open_handle(std::unique_ptr<Communicator> comm);
-void close_handle(ncclComm* handle) noexcept;
-// Throws Error(ncclInvalidArgument) naming `function` for null, destroyed and foreign pointers.
-Communicator& communicator_of(ncclComm_t handle, const char* function);
+// Throw Error(ncclInvalidArgument) naming `function` for null, destroyed and foreign pointers.
+// Whoever holds the result may go on while another thread closes the handle.
+std::shared_ptr<Communicator> communicator_of(ncclComm_t handle, const char* function);
+// The same, and the handle is not valid any more: only one caller gets it.
+std::shared_ptr<Communicator> close_handle(ncclComm_t handle, const char* function);
 
 }  // namespace weft

@@ -40,6 +40,16 @@ std::vector<char> starting_control(const BoxLayout& box, uint32_t counter_base) 
 DeviceState::DeviceState(int rank, int size, const BoxLayout& box, const Links& links,
                          uint32_t counter_base, uint32_t wire_version)
     : device_(current_device()) {
+  try {
+    fill(rank, size, box, links, counter_base, wire_version);
+  } catch (...) {
+    free();  // the destructor does not run
+    throw;
+  }
+}
+
+void DeviceState::fill(int rank, int size, const BoxLayout& box, const Links& links,
+                       uint32_t counter_base, uint32_t wire_version) {
   const size_t peers_at = aligned(sizeof(DeviceComm)),
                peers_bytes = size_t(size) * sizeof(DevicePeer);
   const size_t counters_at = peers_at + aligned(peers_bytes),
@@ -78,9 +88,14 @@ DeviceState::DeviceState(int rank, int size, const BoxLayout& box, const Links& 
       copy_to_device(links.inbox(peer), control.data(), control.size());
 }
 
-DeviceState::~DeviceState() {
+DeviceState::~DeviceState() { free(); }
+
+// Often on a thread of our own, which has no current device.
+void DeviceState::free() noexcept try {
+  const DeviceScope scope(device_);
   (void)hipFree(device_memory_);
   (void)hipHostFree(host_);
+} catch (const std::exception&) {  // the device is lost, and its memory with it
 }
 
 void DeviceState::abort() noexcept { __atomic_store_n(&host_->words.abort, 1u, __ATOMIC_RELEASE); }
@@ -92,12 +107,16 @@ Fault DeviceState::fault() const noexcept {
   return fault;
 }
 
-const DeviceWords* DeviceState::read_words(std::chrono::milliseconds limit) const {
+DeviceState::Reading DeviceState::read_words(std::chrono::milliseconds limit) const noexcept try {
   const DeviceScope scope(device_);
   SideStream stream;
-  const hipError_t given = hipMemcpyAsync(&host_->mirror, words_, sizeof(DeviceWords),
-                                          hipMemcpyDeviceToHost, stream.get());
-  return given == hipSuccess && stream.wait(limit) == hipSuccess ? &host_->mirror : nullptr;
+  hipError_t state = hipMemcpyAsync(&host_->mirror, words_, sizeof(DeviceWords),
+                                    hipMemcpyDeviceToHost, stream.get());
+  if (state == hipSuccess) state = stream.wait(limit);
+  return {state == hipSuccess ? &host_->mirror : nullptr,
+          state != hipSuccess && state != hipErrorNotReady};
+} catch (const std::exception&) {
+  return {nullptr, true};
 }
 
 }  // namespace weft

@@ -32,15 +32,22 @@ class DeviceState {
   void abort() noexcept;
   // Why a wait of a kernel gave up; kNone while none did.
   Fault fault() const noexcept;
-  // The words of the device as they are now, while kernels may run; null when the copy did not end
-  // within `limit`. One thread at a time.
-  const DeviceWords* read_words(std::chrono::milliseconds limit) const;
+  // The words of the device as they are now, while kernels may run. One thread at a time.
+  struct Reading {
+    const DeviceWords* words;  // null: the copy did not end within `limit`, or the device is lost
+    bool lost;                 // the runtime refuses: no kernel runs any more
+  };
+  Reading read_words(std::chrono::milliseconds limit) const noexcept;
 
  private:
   struct HostMemory {
     HostWords words;
     DeviceWords mirror;  // the copy engine writes it
   };
+
+  void fill(int rank, int size, const BoxLayout& box, const Links& links, uint32_t counter_base,
+            uint32_t wire_version);
+  void free() noexcept;
 
   char* device_memory_ = nullptr;
   HostMemory* host_ = nullptr;

@@ -104,8 +104,11 @@ ncclResult_t Group::run() {
   const std::vector<Calls> all_calls = std::exchange(calls_, {});
   if (failure != ncclSuccess) fail(failure, "a call of this group failed: {}", failure_text_);
   const ncclResult_t result = jobs.empty() ? ncclSuccess : run_inits(std::move(jobs));
+  // All handles are looked at before the first launch: a group starts whole or not at all.
+  std::vector<std::shared_ptr<Communicator>> comms;
   for (const Calls& calls : all_calls)
-    launch(communicator_of(calls.handle, "ncclGroupEnd"), calls.requests);
+    comms.push_back(communicator_of(calls.handle, "ncclGroupEnd"));
+  for (size_t i = 0; i < comms.size(); ++i) launch(*comms[i], all_calls[i].requests);
   return result;
 }
 

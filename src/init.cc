@@ -132,10 +132,11 @@ void log_ready(const Communicator& comm, const ncclUniqueId& id, Clock::time_poi
 
 void run_phases(Communicator& comm, const ncclUniqueId& id) {
   const auto start = Clock::now();
-  const DeviceScope scope(comm.device());
   if (comm.rank() == 0) log_version_banner();
   comm.bootstrap =
       Bootstrap::connect(id, comm.rank(), comm.size(), comm.config_shared(), &comm.interrupted());
+  // Ranks have met, so a device that cannot be used is told to all.
+  const DeviceScope scope(comm.device());
   const std::vector<Limits> limits = introduce(comm);
   agree_on_settings(comm);
   agree_on_devices(comm);

@@ -18,7 +18,7 @@ void launch_kernel(Communicator& comm, Launch& launch) {
   launch.args.eager = !is_capturing(launch.stream);
   launch.args.deadline_ns = uint64_t(std::chrono::nanoseconds(comm.config().op_timeout).count());
   if (launch.args.eager) {
-    const KernelOrder::Place place = comm.order.next_eager(launch.stream);
+    const KernelOrder::Place place = comm.order.place_on(launch.stream);
     launch.args.has_ticket = place.has_ticket;
     launch.args.ticket = place.ticket;
   }
@@ -27,6 +27,7 @@ void launch_kernel(Communicator& comm, Launch& launch) {
   hip_check(hipLaunchKernel(launch.kernel, dim3(launch.grid), dim3(launch.threads), args, shared,
                             launch.stream),
             "launching a kernel of {} blocks of {} threads", launch.grid, launch.threads);
+  if (launch.args.eager) comm.order.note_launch(launch.stream, launch.grid);
 }
 
 // With one rank every collective is a copy.
@@ -43,13 +44,20 @@ void copy_alone(const Request& request) {
 void launch(Communicator& comm, const std::vector<Request>& requests) {
   const DeviceScope scope(comm.device());
   const std::lock_guard lock(comm.launch_mutex);
+  comm.require_ready("ncclGroupEnd");  // it may have ended since the call
   if (comm.size() == 1) {
     for (const Request& request : requests) copy_alone(request);
     return;
   }
   std::vector<Launch> launches = plan(comm, requests);
   for (const Request& request : requests) comm.remember(request);
-  for (Launch& each : launches) launch_kernel(comm, each);
+  try {
+    for (Launch& each : launches) launch_kernel(comm, each);
+  } catch (const Error& error) {
+    // Other ranks wait for what this one cannot do.
+    comm.give_up(ncclRemoteError, fmt::format("rank {}: {}", comm.rank(), error.what()));
+    throw;
+  }
 }
 
 void load_kernels() {

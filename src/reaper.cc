@@ -14,9 +14,8 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr uint32_t kGoodbyeTag = 0x676f6f64;
-// For peers of other processes in the call itself, and for all in the background, before memory is
-// given up for good.
-constexpr milliseconds kWaitInCall{5000}, kWaitInBackground{60000};
+// Before memory is given up for good; and when the process ends, for peers of other processes.
+constexpr milliseconds kWaitInBackground{60000}, kWaitAtExit{5000};
 constexpr milliseconds kPoll{2};
 constexpr milliseconds kFlushLimit{1000};
 
@@ -62,8 +61,12 @@ struct Reaper::Retired {
           "rank {}: {} peers did not close the communicator; memory they may still write to is not "
           "used again",
           rank, pending.size());
-    if (links) links->close(quiet && pending.empty());
-    if (!quiet) (void)device_state.release();  // kernels still use it
+    if (quiet) {
+      if (links) links->close(pending.empty());
+    } else {  // kernels of this rank still use both
+      (void)links.release();
+      (void)device_state.release();
+    }
     if (bootstrap) bootstrap->close(kFlushLimit);
   }
 };
@@ -77,9 +80,16 @@ Reaper& Reaper::instance() {
   return *reaper;
 }
 
+// Peers of other processes may still write to memory that ends with this process: they get some
+// time.
 void Reaper::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kWaitAtExit, [&] {
+      return std::none_of(retired_.begin(), retired_.end(), [](const auto& each) {
+        return each->quiet && !each->other_processes.empty();
+      });
+    });
     stop_ = true;
   }
   changed_.notify_all();
@@ -94,8 +104,9 @@ void Reaper::take(Communicator& comm, bool quiet) noexcept {
   retired->device_state = std::move(comm.device_state);
   retired->quiet = quiet;
   if (!retired->bootstrap) return;
+  const std::set<int> gone = comm.gone_ranks();
   for (int peer = 0; retired->links && peer < comm.size(); ++peer) {
-    if (retired->links->inbox(peer) == nullptr) continue;
+    if (retired->links->inbox(peer) == nullptr || gone.contains(peer)) continue;
     retired->pending.insert(peer);
     if (comm.ranks[peer].process_hash != comm.ranks[comm.rank()].process_hash)
       retired->other_processes.insert(peer);
@@ -105,8 +116,7 @@ void Reaper::take(Communicator& comm, bool quiet) noexcept {
 }
 
 void Reaper::adopt(std::unique_ptr<Retired> retired) {
-  const Retired* mine = retired.get();
-  std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   retired_.push_back(std::move(retired));
   if (stop_) return;  // the process ends: its memory goes with it
   if (!running_) {
@@ -114,11 +124,6 @@ void Reaper::adopt(std::unique_ptr<Retired> retired) {
     running_ = true;
     thread_ = std::thread([this] { run(); });
   }
-  changed_.wait_for(lock, kWaitInCall, [&] {
-    return std::none_of(retired_.begin(), retired_.end(), [&](const auto& each) {
-      return each.get() == mine && !each->other_processes.empty();
-    });
-  });
 }
 
 void Reaper::run() {

@@ -19,8 +19,8 @@ class Reaper {
  public:
   static Reaper& instance();
 
-  // Takes the resources of `comm`. `quiet`: this rank's kernels have ended, so peers are told.
-  // Waits a short time for peers in other processes, since this process may exit right after.
+  // Takes the resources of `comm`. `quiet`: this rank's kernels have ended, so peers are told. Does
+  // not wait; the end of the process waits some seconds for peers in other processes.
   void take(Communicator& comm, bool quiet) noexcept;
 
  private:

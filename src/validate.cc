@@ -40,7 +40,7 @@ void validate_memory(const char* function, const char* argument, const Communica
                      const void* pointer) {
   hipPointerAttribute_t attributes{};
   const hipError_t known = hipPointerGetAttributes(&attributes, pointer);
-  if (known != hipSuccess || attributes.type == hipMemoryTypeUnregistered) {
+  if (known != hipSuccess || attributes.devicePointer == nullptr) {
     (void)hipGetLastError();
     fail(ncclInvalidArgument, "{}: {} {} is no memory that the runtime knows", function, argument,
          pointer);

@@ -7,16 +7,19 @@
 
 namespace weft {
 
-// The kernel before this one on the communicator has ended, when it ran on another stream.
+// Whether this kernel may run: the one before it on the communicator has ended, when it ran on
+// another stream, and no wait of the communicator has given up. After one has, counters and slots
+// no longer agree between ranks, and a kernel that was already queued must not touch them.
 WEFT_DEV bool wait_turn(const Block& block, const KernelArgs& args, const Waits& waits) {
-  if (!args.has_ticket) return true;
   if (block.leader()) {
+    const DeviceWords* words = args.comm->words;
     const WaitSite site{Fault::kEarlierKernel, uint32_t(args.comm->rank), 0,
                         flag_word(args.ticket, 0)};
     uint64_t seen = 0;
     const auto ended = [&](uint64_t word) { return reached(flag_counter(word), args.ticket); };
-    if (!wait_word(waits, &args.comm->words->done_eager, site, ended, seen)) block.stop();
+    if (args.has_ticket && !wait_word(waits, &words->done_eager, site, ended, seen)) block.stop();
     platform::acquire_device();  // partner: end_kernel of the kernel before
+    if (platform::poll32(&words->fault_reports) != 0) block.stop();
   }
   block.sync();
   return !block.stopped();
@@ -33,12 +36,15 @@ WEFT_DEV void announce(const Block& block, const DeviceComm& comm, uint32_t sequ
   });
 }
 
-// The last block to come here advances the words of the communicator.
-WEFT_DEV void end_kernel(const Block& block, const KernelArgs& args) {
+// The last block to come here advances the words of the communicator. A kernel that lost its turn
+// leaves them to the one that has it.
+WEFT_DEV void end_kernel(const Block& block, const KernelArgs& args, bool had_turn) {
   DeviceWords* words = args.comm->words;
   complete(block);
   if (!block.leader()) return;
   platform::release_device();
+  if (args.eager) platform::add_device32(&words->blocks_left, 1);
+  if (!had_turn) return;
   if (platform::add_device32(&words->blocks_ended, 1) + 1 != block.grid()) return;
   platform::acquire_device();
   words->blocks_ended = 0;
@@ -54,20 +60,22 @@ struct CollectiveKernel {
   static constexpr const char* kName = "weft_collective";
 
   WEFT_DEV void operator()(const Block& block, const KernelArgs& args) const {
-    run(block, args);
-    end_kernel(block, args);
+    Waits waits{args.comm->host, args.comm->words, args.deadline_ns, 0};
+    const bool turn = wait_turn(block, args, waits);
+    if (turn) run(block, args, waits);
+    end_kernel(block, args, turn);
   }
 
  private:
-  WEFT_DEV void run(const Block& block, const KernelArgs& args) const {
+  WEFT_DEV void run(const Block& block, const KernelArgs& args, Waits& waits) const {
     const DeviceComm& comm = *args.comm;
-    const Waits waits = Waits::of(args, platform::poll32(&comm.words->sequence));
-    if (!wait_turn(block, args, waits)) return;
+    const uint32_t begun = platform::poll32(&comm.words->sequence);
     if (block.index() == 0 && block.leader())
       platform::note32(&comm.words->started, comm.words->done + 1);
     for (uint32_t w = 0; w < args.works; ++w) {
       const Work& work = args.work[w];
-      if (block.index() == 0) announce(block, comm, waits.sequence + w + 1, work.signature);
+      waits.sequence = begun + w;
+      if (block.index() == 0) announce(block, comm, begun + w + 1, work.signature);
       for (uint32_t channel = block.index(); channel < work.chunking.channels;
            channel += block.grid())
         if (!run_channel<Protocol, Type, Op>(block, comm, work, waits, channel)) return;

@@ -28,13 +28,8 @@ using platform::Block;
 struct Waits {
   HostWords* host;
   DeviceWords* words;
-  uint64_t deadline_at;  // clock_ns() value, 0: none
+  uint64_t deadline_ns;  // of one wait, 0: none
   uint32_t sequence;
-
-  static WEFT_DEV Waits of(const KernelArgs& args, uint32_t sequence) {
-    return {args.comm->host, args.comm->words,
-            args.deadline_ns == 0 ? 0 : platform::clock_ns() + args.deadline_ns, sequence};
-  }
 };
 
 // Which wait this is, for the report.
@@ -60,17 +55,19 @@ WEFT_DEV void report_fault(const Waits& waits, Fault::Kind kind, const WaitSite&
   }
 }
 
-// Whether a wait must end: someone aborted, or its time is over.
-WEFT_DEV bool must_leave(const Waits& waits, const WaitSite& site, uint64_t seen) {
+// Whether a wait must end: someone aborted, or its time is over. `began` is of this wait, 0 at
+// first.
+WEFT_DEV bool must_leave(const Waits& waits, const WaitSite& site, uint64_t seen, uint64_t& began) {
   if (platform::poll32(&waits.host->abort) != 0) {
     report_fault(waits, Fault::kAborted, site, seen);
     return true;
   }
-  if (waits.deadline_at != 0 && platform::clock_ns() > waits.deadline_at) {
-    report_fault(waits, Fault::kDeadline, site, seen);
-    return true;
-  }
-  return false;
+  if (waits.deadline_ns == 0) return false;
+  const uint64_t now = platform::clock_ns();
+  if (began == 0) began = now;
+  if (now - began <= waits.deadline_ns) return false;
+  report_fault(waits, Fault::kDeadline, site, seen);
+  return true;
 }
 
 // Polls `word` until done(value); false when it gave up. By one lane; an acquire and a block
@@ -78,11 +75,12 @@ WEFT_DEV bool must_leave(const Waits& waits, const WaitSite& site, uint64_t seen
 template <class Done>
 WEFT_DEV bool wait_word(const Waits& waits, const uint64_t* word, const WaitSite& site, Done done,
                         uint64_t& seen) {
+  uint64_t began = 0;
   for (unsigned spins = 1;; ++spins) {
     seen = platform::poll64(word);
     if (done(seen)) break;
     platform::poll_miss(word);
-    if (spins % platform::kSpinsPerCheck == 0 && must_leave(waits, site, seen)) return false;
+    if (spins % platform::kSpinsPerCheck == 0 && must_leave(waits, site, seen, began)) return false;
   }
   platform::poll_hit();
   return true;

@@ -46,6 +46,7 @@ struct DeviceWords {
   uint32_t sequence;  // operations begun, counting empty ones
   uint32_t started;   // kernels begun
   uint32_t done;      // kernels ended
+  uint32_t blocks_left;          // blocks of eager kernels that have left, in all
   uint32_t blocks_ended;         // of the running kernel
   uint32_t fault_reports;        // waits that gave up; the first one is in HostWords
   uint32_t stage[kMaxChannels];  // steps a channel has gone through in its operation

@@ -166,7 +166,9 @@ TEST(Groups, A15HandlesOfInitsInAGroupAreValidAfterItsEnd) {
     EXPECT_EQ(comms[rank], nullptr);
   }
   int count = 0;
-  EXPECT_EQ(ncclCommCount(comms[0], &count), ncclInvalidArgument);  // fails the group, no crash
+  EXPECT_EQ(ncclCommCount(comms[0], &count), ncclInvalidArgument);  // a question: no crash
+  EXPECT_EQ(ncclAllReduce(nullptr, nullptr, 0, ncclFloat, ncclSum, comms[0], nullptr),
+            ncclInvalidArgument);  // fails the group
   EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument);
   for (const ncclComm_t comm : comms) EXPECT_EQ(comm, nullptr);
   {
