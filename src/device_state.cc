@@ -37,65 +37,42 @@ std::vector<char> starting_control(const BoxLayout& box, uint32_t counter_base) 
 
 }  // namespace
 
-DeviceState::DeviceState(int rank, int size, const BoxLayout& box, const Links& links,
-                         uint32_t counter_base, uint32_t wire_version)
-    : device_(current_device()) {
-  try {
-    fill(rank, size, box, links, counter_base, wire_version);
-  } catch (...) {
-    free();  // the destructor does not run
-    throw;
-  }
+DeviceState::Layout DeviceState::layout_of(int size, const BoxLayout& box) {
+  const size_t peers = aligned(sizeof(DeviceComm));
+  const size_t counters = peers + aligned(size_t(size) * sizeof(DevicePeer));
+  const size_t words = counters + aligned(size_t(size) * box.channels * sizeof(FlowCounters));
+  return {peers, counters, words, words + aligned(sizeof(DeviceWords))};
 }
 
-void DeviceState::fill(int rank, int size, const BoxLayout& box, const Links& links,
-                       uint32_t counter_base, uint32_t wire_version) {
-  const size_t peers_at = aligned(sizeof(DeviceComm)),
-               peers_bytes = size_t(size) * sizeof(DevicePeer);
-  const size_t counters_at = peers_at + aligned(peers_bytes),
-               counters = size_t(size) * box.channels;
-  const size_t words_at = counters_at + aligned(counters * sizeof(FlowCounters));
-  const size_t bytes = words_at + aligned(sizeof(DeviceWords));
-
-  hip_check(hipMalloc(reinterpret_cast<void**>(&device_memory_), bytes),
-            "allocating {} bytes for a communicator", bytes);
-  hip_check(hipHostMalloc(reinterpret_cast<void**>(&host_), sizeof(HostMemory),
-                          hipHostMallocMapped | hipHostMallocPortable),
-            "allocating host memory that kernels read");
+DeviceState::DeviceState(int rank, int size, const BoxLayout& box, const Links& links,
+                         uint32_t counter_base, uint32_t wire_version)
+    : device_(current_device()),
+      layout_(layout_of(size, box)),
+      memory_(layout_.end, sizeof(HostMemory)),
+      host_(reinterpret_cast<HostMemory*>(memory_.on_host())),
+      words_(reinterpret_cast<DeviceWords*>(memory_.on_device() + layout_.words)) {
   std::memset(static_cast<void*>(host_), 0, sizeof(HostMemory));
-
-  std::vector<char> image(bytes);
+  std::vector<char> image(layout_.end);
   auto* comm = reinterpret_cast<DeviceComm*>(image.data());
-  auto* peers = reinterpret_cast<DevicePeer*>(image.data() + peers_at);
-  auto* flows = reinterpret_cast<FlowCounters*>(image.data() + counters_at);
-  words_ = reinterpret_cast<DeviceWords*>(device_memory_ + words_at);
+  auto* peers = reinterpret_cast<DevicePeer*>(image.data() + layout_.peers);
+  auto* flows = reinterpret_cast<FlowCounters*>(image.data() + layout_.counters);
   for (int peer = 0; peer < size; ++peer)
     peers[peer] = {static_cast<char*>(links.inbox(peer)), static_cast<char*>(links.outbox(peer))};
-  for (size_t i = 0; i < counters; ++i) flows[i] = {counter_base, counter_base};
+  for (size_t i = 0; i < size_t(size) * box.channels; ++i) flows[i] = {counter_base, counter_base};
   *comm = {rank,
            size,
            box,
            wire_version,
-           reinterpret_cast<const DevicePeer*>(device_memory_ + peers_at),
-           reinterpret_cast<FlowCounters*>(device_memory_ + counters_at),
+           reinterpret_cast<const DevicePeer*>(memory_.on_device() + layout_.peers),
+           reinterpret_cast<FlowCounters*>(memory_.on_device() + layout_.counters),
            words_,
            &host_->words};
-  copy_to_device(device_memory_, image.data(), bytes);
+  copy_to_device(memory_.on_device(), image.data(), image.size());
 
   const std::vector<char> control = starting_control(box, counter_base);
   for (int peer = 0; peer < size; ++peer)
     if (links.inbox(peer) != nullptr)
       copy_to_device(links.inbox(peer), control.data(), control.size());
-}
-
-DeviceState::~DeviceState() { free(); }
-
-// Often on a thread of our own, which has no current device.
-void DeviceState::free() noexcept try {
-  const DeviceScope scope(device_);
-  (void)hipFree(device_memory_);
-  (void)hipHostFree(host_);
-} catch (const std::exception&) {  // the device is lost, and its memory with it
 }
 
 void DeviceState::abort() noexcept { __atomic_store_n(&host_->words.abort, 1u, __ATOMIC_RELEASE); }

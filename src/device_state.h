@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "device/work.h"
+#include "state_memory.h"
 #include "transport/links.h"
 
 namespace weft {
@@ -20,12 +21,11 @@ class DeviceState {
   // kernel.
   DeviceState(int rank, int size, const BoxLayout& box, const Links& links, uint32_t counter_base,
               uint32_t wire_version);
-  ~DeviceState();
   DeviceState(const DeviceState&) = delete;
   DeviceState& operator=(const DeviceState&) = delete;
 
   const DeviceComm* device_comm() const {
-    return reinterpret_cast<const DeviceComm*>(device_memory_);
+    return reinterpret_cast<const DeviceComm*>(memory_.on_device());
   }
 
   // Kernels that run leave at their next look at the word.
@@ -45,14 +45,17 @@ class DeviceState {
     DeviceWords mirror;  // the copy engine writes it
   };
 
-  void fill(int rank, int size, const BoxLayout& box, const Links& links, uint32_t counter_base,
-            uint32_t wire_version);
-  void free() noexcept;
+  // Where things lie in the device memory.
+  struct Layout {
+    size_t peers, counters, words, end;
+  };
+  static Layout layout_of(int size, const BoxLayout& box);
 
-  char* device_memory_ = nullptr;
-  HostMemory* host_ = nullptr;
-  DeviceWords* words_ = nullptr;  // in device_memory_
-  int device_ = 0;
+  int device_;
+  Layout layout_;
+  StateMemory memory_;
+  HostMemory* host_;
+  DeviceWords* words_;
 };
 
 }  // namespace weft
