@@ -1,6 +1,6 @@
 /* The headers of the host runtime compiled as C. */
-#include <hip/hip_runtime.h>
 #include <hip/hip_fp16.h>
+#include <hip/hip_runtime.h>
 
 int host_runtime_use_from_c(void) {
   void* memory = NULL;

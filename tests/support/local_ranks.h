@@ -56,8 +56,7 @@ class LocalRanks {
   }
   ~LocalRanks() {
     for (hipStream_t stream : streams_) (void)hipStreamDestroy(stream);
-    for (ncclComm_t comm : comms_)
-      EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);  // also of null
+    for (ncclComm_t comm : comms_) EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);  // also of null
   }
   LocalRanks(const LocalRanks&) = delete;
   LocalRanks& operator=(const LocalRanks&) = delete;

@@ -1,4 +1,5 @@
-/* 8-bit floats as storage types only: the runtime moves them, device code of the library converts them. */
+/* 8-bit floats as storage types only: the runtime moves them, device code of the library converts
+ * them. */
 #ifndef HIP_HOST_FP8_H_
 #define HIP_HOST_FP8_H_
 
