@@ -70,11 +70,6 @@ WEFT_DEV void post32(uint32_t* p, uint32_t v) {
 WEFT_DEV void note64(uint64_t* p, uint64_t v) { post64(p, v); }
 WEFT_DEV void note32(uint32_t* p, uint32_t v) { post32(p, v); }
 
-WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) {
-  return __hip_atomic_fetch_add((WEFT_GLOBAL uint32_t*)p, v, __ATOMIC_ACQ_REL,
-                                __HIP_MEMORY_SCOPE_AGENT);
-}
-
 // This wave's loads and stores are complete. A barrier does not wait for them on gfx9.
 WEFT_DEV void wait_memory() {
 #if defined(__GFX12__)
@@ -97,6 +92,16 @@ WEFT_DEV void acquire_device() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent
 WEFT_DEV void release_device() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
   wait_memory();
+}
+
+// Orders both ways. By fences: for an acquire-release addition the compiler leaves out the wait
+// behind its write-back, as above.
+WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) {
+  release_device();
+  const uint32_t before = __hip_atomic_fetch_add((WEFT_GLOBAL uint32_t*)p, v, __ATOMIC_RELAXED,
+                                                 __HIP_MEMORY_SCOPE_AGENT);
+  acquire_device();
+  return before;
 }
 
 WEFT_DEV void poll_miss(const void*) { __builtin_amdgcn_s_sleep(1); }
@@ -198,8 +203,25 @@ class Block {
   BlockShared* shared_;
 };
 
+// Waves a SIMD must hold: four leave each 128 vector registers on gfx9. fp8 would spill: it
+// converts in software.
+template <class Type>
+constexpr bool kIsFp8 = false;
+template <>
+inline constexpr bool kIsFp8<Fp8E4m3> = true;
+template <>
+inline constexpr bool kIsFp8<Fp8E5m2> = true;
+template <>
+inline constexpr bool kIsFp8<Fp8E4m3Fnuz> = true;
+template <>
+inline constexpr bool kIsFp8<Fp8E5m2Fnuz> = true;
+template <class Body>
+constexpr int kMinWaves = 4;
+template <template <class...> class Kernel, class... Parts>
+constexpr int kMinWaves<Kernel<Parts...>> = (kIsFp8<Parts> || ...) ? 2 : 4;
+
 template <class Body, class Args>
-__global__ void __launch_bounds__(kMaxThreads) block_kernel(const Args args) {
+__global__ void __launch_bounds__(kMaxThreads, kMinWaves<Body>) block_kernel(const Args args) {
   static_assert(Body::kName != nullptr);  // named for the host platform; used here, or clang warns
   if constexpr (kBodyRunsHere<Body>) {
     __shared__ BlockShared shared;

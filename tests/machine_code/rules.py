@@ -1,0 +1,189 @@
+"""What must hold in every kernel, whatever it computes. docs/memory-model.md numbers the assumptions (M1 ...).
+
+Owns: the rules, as walks over the flow graph. A rule yields (address, text) for each place that breaks it. Vocabulary:
+write-back: the first half of a release at system scope; post: the store behind it (a flag, a credit, a report);
+poll: a 64-bit load at system scope in a loop; acquire: the invalidation behind a poll that was answered.
+"""
+
+import functools
+
+LIMIT_VGPRS = 128
+
+
+class Walks:
+    """Questions about paths of one kernel."""
+
+    def __init__(self, kernel, meaning):
+        self.kernel, self.code, self.meaning = kernel, kernel.code, meaning
+
+    def where(self, predicate):
+        return [index for index, i in enumerate(self.code) if predicate(i)]
+
+    def reach(self, start, stop, backward=False):
+        """Indices met on paths that leave `start`; a path ends at an instruction for which stop() holds (which is met).
+        Backward, -1 stands for the kernel's entry."""
+        met, todo = set(), [start]
+        while todo:
+            at = todo.pop()
+            neighbours = self.code[at].before if backward else self.code[at].next
+            if backward and at == 0:
+                met.add(-1)
+            for neighbour in neighbours:
+                if neighbour not in met:
+                    met.add(neighbour)
+                    if not stop(self.code[neighbour]):
+                        todo.append(neighbour)
+        return met
+
+    def in_loop(self, index):
+        return index in self.reach(index, lambda i: False)
+
+    def outstanding(self, index, kind):
+        """Accesses of `kind` ("loads", "stores") that may be incomplete when `index` runs."""
+        m = self.meaning
+        is_access = m.is_vector_load if kind == "loads" else m.is_vector_write
+        met = self.reach(index, lambda i: kind in m.waits(i) or is_access(i), backward=True)
+        return [at for at in met if at >= 0 and is_access(self.code[at])]
+
+    def nearest(self, start, wanted):
+        """The first instruction of a kind behind `start`, on the shortest path: a branch over code that no lane needs leads
+        further, and the graph cannot tell that it is not taken."""
+        met, row = {start}, [start]
+        while row:
+            following = []
+            for at in row:
+                for after in self.code[at].next:
+                    if after not in met:
+                        if wanted(self.code[after]):
+                            return after
+                        met.add(after)
+                        following.append(after)
+            row = following
+        return None
+
+    @functools.cached_property
+    def posts(self):
+        """{write-back: the store behind it}. Never an atomic: nothing is added to across devices (M7)."""
+        found = {back: self.nearest(back, self.meaning.is_vector_store) for back in self.where(self.meaning.is_write_back)}
+        return {back: at for back, at in found.items() if at is not None}
+
+    @functools.cached_property
+    def flags(self):
+        """Write-backs of posts of 64 bits, by which the whole block speaks. Reports of one lane are narrower."""
+        return [back for back, at in self.posts.items() if self.meaning.bytes_of(self.code[at]) == 8]
+
+    @functools.cached_property
+    def publishing_barriers(self):
+        """The last barriers before a flag: what other waves did is published behind them. Where there is no write-back to know
+        flags by (gfx11), those that have everything complete."""
+        m = self.meaning
+        if not m.has_write_back:
+            return [b for b in self.where(m.is_barrier) if not self.outstanding(b, "loads") and not self.outstanding(b, "stores")]
+        barriers = set()
+        for back in self.flags:
+            barriers |= {at for at in self.reach(back, m.is_barrier, backward=True) if at >= 0 and m.is_barrier(self.code[at])}
+        return sorted(barriers)
+
+    @functools.cached_property
+    def polls(self):
+        m = self.meaning
+        return [at for at in self.where(m.is_system_load) if m.bytes_of(self.code[at]) == 8 and self.in_loop(at)]
+
+
+def drain(walks, expected):
+    """M4, M5: every wave's stores and loads are complete before the barrier behind which one lane publishes."""
+    barriers = walks.publishing_barriers
+    if len(barriers) < expected["drained_barriers"]:
+        yield 0, f"{len(barriers)} barriers before a flag, {expected['drained_barriers']} expected"
+    for barrier in barriers:
+        for kind in ("stores", "loads"):
+            for at in walks.outstanding(barrier, kind):
+                yield barrier, f"may be incomplete at the barrier before a flag: {walks.code[at].text}"
+
+
+def wait_after_write_back(walks, _):
+    """M4, M11: the write-back is complete before the flag is stored or the counter added to."""
+    m = walks.meaning
+    for back in walks.where(m.is_any_write_back):
+        for at in walks.reach(back, lambda i: "stores" in m.waits(i) or m.is_vector_write(i)):
+            if m.is_vector_write(walks.code[at]):
+                yield at, f"stored without a wait after the write-back at {walks.code[back].address:#x}: {walks.code[at].text}"
+
+
+def post(walks, expected):
+    """M1, M4: posts are single accesses of at most 8 bytes at system scope; as many as the source has."""
+    m = walks.meaning
+    if not m.has_write_back:
+        return
+    for at in set(walks.posts.values()):
+        i = walks.code[at]
+        if m.bytes_of(i) > 8:
+            yield at, f"the store behind a write-back is wider than 8 bytes: {i.text}"
+        elif m.stores_carry_scope() and not m.is_system_store(i):
+            yield at, f"the store behind a write-back is not at system scope: {i.text}"
+    if len(walks.flags) < expected["posts"]:
+        yield 0, f"{len(walks.flags)} flags are stored behind a write-back, {expected['posts']} expected"
+
+
+def poll(walks, expected):
+    """M2: what is waited for is read by vector loads at system scope, in a loop, before the acquire."""
+    m = walks.meaning
+    polls = walks.polls
+    if len(polls) < expected["polls"]:
+        yield 0, f"{len(polls)} words are polled by vector loads at system scope, {expected['polls']} expected"
+    seen = lambda i: m.is_system_load(i) or m.is_vector_atomic(i)
+    for acquire in walks.where(m.is_acquire):
+        met = walks.reach(acquire, lambda i: seen(i) or m.is_acquire(i), backward=True)
+        if -1 in met:
+            yield acquire, "no load at system scope comes before this acquire on some path"
+
+
+def acquire_after_poll(walks, expected):
+    """M6: every poll has an acquire on a path to the next barrier."""
+    m = walks.meaning
+    if expected["polls"] == 0:
+        return
+    acquires = set(walks.where(m.is_device_acquire))
+    for at in walks.polls:
+        met = walks.reach(at, lambda i: m.is_device_acquire(i) or m.is_barrier(i))
+        if not met & acquires:
+            yield at, f"no acquire between this poll and the next barrier: {walks.code[at].text}"
+
+
+def first_level(walks, _):
+    """M6: a workgroup that spans two first-level caches invalidates behind every barrier, before an ordinary load."""
+    m = walks.meaning
+    if m.gfx9 or walks.kernel.numbers.get(".workgroup_processor_mode") != "1":
+        return
+    plain = lambda i: m.is_vector_load(i) and not m.is_system_load(i)
+    for barrier in walks.where(m.is_barrier):
+        for at in walks.reach(barrier, lambda i: m.first_level_invalidate(i) or plain(i)):
+            if plain(walks.code[at]):
+                yield at, f"loaded behind the barrier at {walks.code[barrier].address:#x} without invalidating: {walks.code[at].text}"
+
+
+def resources(walks, expected):
+    """No scratch, no spilled vector registers, no more registers than let four waves share a SIMD, no calls."""
+    numbers = walks.kernel.numbers
+    for key in (".private_segment_fixed_size", ".vgpr_spill_count"):
+        if int(numbers[key]) != 0:
+            yield 0, f"{key} is {numbers[key]}"
+    limit = expected.get("vgprs", LIMIT_VGPRS)
+    if int(numbers[".vgpr_count"]) > limit:
+        yield 0, f".vgpr_count is {numbers['.vgpr_count']}, more than {limit}"
+    if numbers.get(".uses_dynamic_stack") == "true":
+        yield 0, "uses a dynamic stack"
+    for at in walks.where(walks.meaning.is_scratch):
+        yield at, f"scratch: {walks.code[at].text}"
+    for at in walks.where(lambda i: i.mnemonic in ("s_swappc_b64", "s_setpc_b64")):
+        yield at, "calls a function"
+
+
+def host_services(walks, _):
+    """No printf, assert or device malloc: the runtime would start a helper thread and keep the kernel's arguments for it."""
+    for kind in walks.kernel.argument_kinds:
+        if kind in ("hidden_hostcall_buffer", "hidden_printf_buffer", "hidden_heap_v1"):
+            yield 0, f"needs {kind}"
+
+
+RULES = [drain, wait_after_write_back, post, poll, acquire_after_poll, first_level, resources, host_services]
