@@ -14,7 +14,8 @@ if(TARGET weft_perf)
 
   # The fake library reads device memory from the CPU, which only the host platform allows.
   if(WEFT_PLATFORM STREQUAL "host")
-    weft_test(perf_run_test LABELS quick TIMEOUT 180 SOURCES perf_run_test.cc LIBRARIES weft_perf)
+    weft_test(perf_run_test LABELS quick TIMEOUT 180 SOURCES perf_run_test.cc LIBRARIES weft_perf
+              ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp:print_suppressions=0")
     add_dependencies(perf_run_test weft-perf fake_ccl fake_ccl_slow)
     target_compile_definitions(perf_run_test PRIVATE WEFT_PERF_PROGRAM="$<TARGET_FILE:weft-perf>"
                                FAKE_CCL="$<TARGET_FILE:fake_ccl>" FAKE_CCL_SLOW="$<TARGET_FILE:fake_ccl_slow>")
