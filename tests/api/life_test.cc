@@ -344,7 +344,8 @@ Usage settled(const Usage& limit) {
 }
 
 void expect_flat(int rounds) {
-  constexpr long kMappings = 20, kResidentKb = 8 * 1024;
+  constexpr long kMappings = 20;
+  [[maybe_unused]] constexpr long kResidentKb = 8 * 1024;
   const auto round = [](int index) {
     LocalRanks ranks(2, LocalRanks::kThreads);
     expect_sum({ranks.comm(0), ranks.comm(1)});
