@@ -49,11 +49,11 @@ ncclResult_t run_inits(std::vector<InitJob> jobs) {
     }
   }
   std::vector<std::exception_ptr> errors(blocking.size());
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;  // joined also when one cannot be started
   for (size_t i = 1; i < blocking.size(); ++i)
     threads.emplace_back([&, i] { errors[i] = try_initialize(blocking[i]); });
   if (!blocking.empty()) errors[0] = try_initialize(blocking[0]);
-  for (std::thread& thread : threads) thread.join();
+  threads.clear();
   for (size_t i = 0; i < blocking.size(); ++i) {
     if (errors[i]) {
       discard(*blocking[i].comm);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <system_error>
 
 #include "bootstrap/tree_shape.h"
 #include "log.h"
@@ -121,8 +122,12 @@ void Reaper::adopt(std::unique_ptr<Retired> retired) {
   if (stop_) return;  // the process ends: its memory goes with it
   if (!running_) {
     if (thread_.joinable()) thread_.join();
-    running_ = true;
-    thread_ = std::thread([this] { run(); });
+    try {
+      thread_ = std::thread([this] { run(); });
+      running_ = true;
+    } catch (const std::system_error& error) {  // the next one to be taken tries again
+      log_warn("cannot start a thread that closes communicators: {}", error.what());
+    }
   }
 }
 
