@@ -61,7 +61,10 @@ Geometry agree_geometry(const std::vector<Limits>& limits, int peers) {
   const uint64_t roomy = std::max<uint64_t>(box / (kSlots * kGoodSliceBytes), kFewChannels);
   const auto channels =
       uint32_t(std::max<uint64_t>(all.min_channels, std::min<uint64_t>(all.max_channels, roomy)));
-  const uint64_t slice = box / (uint64_t(channels) * kSlots) / kLineBytes * kLineBytes;
+  // The user's number is of slots alone; ours is of everything in a box.
+  const uint64_t words = all.buffer_bytes > 0 ? 0 : BoxLayout{channels, kSlots, 0}.bytes();
+  const uint64_t slots = box > words ? box - words : 0;
+  const uint64_t slice = slots / (uint64_t(channels) * kSlots) / kLineBytes * kLineBytes;
   const uint64_t largest =
       all.buffer_bytes > 0 ? UINT32_MAX / kLineBytes * kLineBytes : platform::kMaxSliceBytes;
   Geometry geometry;
