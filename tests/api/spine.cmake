@@ -2,6 +2,6 @@
 add_executable(api_spine_test spine_main.cc bad_calls_test.cc failures_test.cc life_test.cc)
 target_link_libraries(api_spine_test PRIVATE weft_core GTest::gtest)
 add_test(NAME api_spine COMMAND api_spine_test --gtest_filter=-*.Ci*)
-set_tests_properties(api_spine PROPERTIES LABELS quick TIMEOUT 120)
+set_tests_properties(api_spine PROPERTIES LABELS quick TIMEOUT 400)
 add_test(NAME api_spine_ci COMMAND api_spine_test --gtest_filter=*.Ci*)
-set_tests_properties(api_spine_ci PROPERTIES LABELS ci TIMEOUT 180)
+set_tests_properties(api_spine_ci PROPERTIES LABELS ci TIMEOUT 600)

@@ -2,4 +2,4 @@
 add_executable(busy_init_test busy_init_test.cc)
 target_link_libraries(busy_init_test PRIVATE weft_core GTest::gtest)
 add_test(NAME busy_init_test COMMAND busy_init_test)
-set_tests_properties(busy_init_test PROPERTIES LABELS quick TIMEOUT 120)
+set_tests_properties(busy_init_test PROPERTIES LABELS quick TIMEOUT 300)
