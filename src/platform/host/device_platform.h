@@ -24,7 +24,6 @@ constexpr unsigned kHostLanes = 1;
 constexpr unsigned kSpinsPerCheck = 1;
 constexpr int kPacksInFlight = 1;
 constexpr unsigned kMaxThreads = 1024;
-constexpr bool kHasNativeHalf = false;
 
 struct alignas(16) Bytes16 {
   uint32_t w[4];
