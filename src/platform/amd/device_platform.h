@@ -150,58 +150,19 @@ constexpr bool kBodyRunsHere = true;
 template <template <class...> class Kernel, class... Parts>
 constexpr bool kBodyRunsHere<Kernel<Parts...>> = (kTypeRunsHere<Parts> && ...);
 
-struct BlockShared {
-  uint32_t stop;
-};
-
-extern __shared__ char weft_scratch[];
-
-class Block {
- public:
-  explicit WEFT_DEV Block(BlockShared* shared) : shared_(shared) {}
-
-  WEFT_DEV unsigned index() const { return blockIdx.x; }
-  WEFT_DEV unsigned grid() const { return gridDim.x; }
-  WEFT_DEV unsigned lane() const { return threadIdx.x; }
-  WEFT_DEV unsigned width() const { return blockDim.x; }
-  WEFT_DEV bool leader() const { return threadIdx.x == 0; }
-
-  // Release, barrier, acquire within the workgroup: where a workgroup spans two compute units there
-  // are two first-level caches.
-  WEFT_DEV void sync() const {
-    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-    __builtin_amdgcn_s_barrier();
-    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
-  }
-  WEFT_DEV void drain() const { wait_memory(); }
-
-  template <class F>
-  WEFT_DEV void each(size_t n, F f) const {
-    for (size_t i = lane(); i < n; i += width()) f(i);
-  }
-  template <int kCount, class F>
-  WEFT_DEV void each_batch(size_t n, F f) const {
-    const size_t stride = width();
-    size_t i = lane();
-    for (; i + (kCount - 1) * stride < n; i += kCount * stride)
-      f.template operator()<kCount>(i, stride);
-    for (; i < n; i += stride) f.template operator()<1>(i, stride);
-  }
-
-  WEFT_DEV void* scratch() const { return weft_scratch; }
-
-  WEFT_DEV void stop() const { *stop_word() = 1; }
-  WEFT_DEV bool stopped() const { return *stop_word() != 0; }
-
- private:
-  // Said to be local memory: through a generic pointer a volatile access is a flat one, which waits
-  // for global memory too.
-  WEFT_DEV volatile WEFT_LOCAL uint32_t* stop_word() const {
-    return (volatile WEFT_LOCAL uint32_t*)&shared_->stop;
-  }
-
-  BlockShared* shared_;
-};
+// What gpu/block.h is made of.
+//
+// Release, barrier, acquire within the workgroup: where a workgroup spans two compute units there
+// are two first-level caches.
+WEFT_DEV void block_sync() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+WEFT_DEV void lane_drain() { wait_memory(); }
+// Said to be local memory: through a generic pointer a volatile access is a flat one, which waits
+// for global memory too.
+using SharedWord = volatile WEFT_LOCAL uint32_t;
 
 // Waves a SIMD must hold: four leave each 128 vector registers on gfx9. fp8 would spill: it
 // converts in software.
@@ -220,24 +181,13 @@ constexpr int kMinWaves = 4;
 template <template <class...> class Kernel, class... Parts>
 constexpr int kMinWaves<Kernel<Parts...>> = (kIsFp8<Parts> || ...) ? 2 : 4;
 
-template <class Body, class Args>
-__global__ void __launch_bounds__(kMaxThreads, kMinWaves<Body>) block_kernel(const Args args) {
-  static_assert(Body::kName != nullptr);  // named for the host platform; used here, or clang warns
-  if constexpr (kBodyRunsHere<Body>) {
-    __shared__ BlockShared shared;
-    if (threadIdx.x == 0) shared.stop = 0;
-    __syncthreads();
-    Body{}(Block(&shared), args);
-  } else {
-    __builtin_trap();
-  }
-}
-
-template <class Body, class Args>
-const void* kernel_address() {
-  return reinterpret_cast<const void*>(&block_kernel<Body, Args>);
-}
+#define WEFT_KERNEL_BOUNDS(Body) __launch_bounds__(kMaxThreads, kMinWaves<Body>)
+#define WEFT_KERNEL_ARGUMENT
 
 #endif  // __HIP__
 
 }  // namespace weft::platform
+
+#ifdef __HIP__
+#include "../gpu/block.h"
+#endif

@@ -81,64 +81,22 @@ WEFT_DEV uint64_t clock_ns() {
   return t;
 }
 
-// What the lanes of one block share, beside the scratch.
-struct BlockShared {
-  uint32_t stop;
-};
+// What gpu/block.h is made of.
+WEFT_DEV void block_sync() { __syncthreads(); }
+// The fence of the posting lane is cumulative over the barrier before it: nothing to do here.
+WEFT_DEV void lane_drain() {}
+using SharedWord = volatile uint32_t;
 
-extern __shared__ char weft_scratch[];
+template <class Body>
+constexpr bool kBodyRunsHere = true;  // all of them: CMake leaves out what has no type here
 
-class Block {
- public:
-  explicit WEFT_DEV Block(BlockShared* shared) : shared_(shared) {}
-
-  WEFT_DEV unsigned index() const { return blockIdx.x; }
-  WEFT_DEV unsigned grid() const { return gridDim.x; }
-  WEFT_DEV unsigned lane() const { return threadIdx.x; }
-  WEFT_DEV unsigned width() const { return blockDim.x; }
-  WEFT_DEV bool leader() const { return threadIdx.x == 0; }
-
-  WEFT_DEV void sync() const { __syncthreads(); }
-  // The fence of the posting lane is cumulative over the barrier before it: nothing to do here.
-  WEFT_DEV void drain() const {}
-
-  template <class F>
-  WEFT_DEV void each(size_t n, F f) const {
-    for (size_t i = lane(); i < n; i += width()) f(i);
-  }
-  template <int kCount, class F>
-  WEFT_DEV void each_batch(size_t n, F f) const {
-    const size_t stride = width();
-    size_t i = lane();
-    if constexpr (kCount > 1)  // else the same code would be there twice
-      for (; i + (kCount - 1) * stride < n; i += kCount * stride)
-        f.template operator()<kCount>(i, stride);
-    for (; i < n; i += stride) f.template operator()<1>(i, stride);
-  }
-
-  WEFT_DEV void* scratch() const { return weft_scratch; }
-
-  WEFT_DEV void stop() const { *static_cast<volatile uint32_t*>(&shared_->stop) = 1; }
-  WEFT_DEV bool stopped() const { return *static_cast<volatile uint32_t*>(&shared_->stop) != 0; }
-
- private:
-  BlockShared* shared_;
-};
-
-template <class Body, class Args>
-__global__ void __launch_bounds__(kMaxThreads) block_kernel(const __grid_constant__ Args args) {
-  static_assert(Body::kName[0] != 0, "a kernel has a name");
-  __shared__ BlockShared shared;
-  if (threadIdx.x == 0) shared.stop = 0;
-  __syncthreads();
-  Body{}(Block(&shared), args);
-}
-
-template <class Body, class Args>
-const void* kernel_address() {
-  return reinterpret_cast<const void*>(&block_kernel<Body, Args>);
-}
+#define WEFT_KERNEL_BOUNDS(Body) __launch_bounds__(kMaxThreads)
+#define WEFT_KERNEL_ARGUMENT __grid_constant__
 
 #endif  // __CUDACC__
 
 }  // namespace weft::platform
+
+#ifdef __CUDACC__
+#include "../gpu/block.h"
+#endif
