@@ -1,5 +1,5 @@
-// One call of a collective, as the user made it. Made by api.cc, checked by validate.cc, kept by
-// the group until it ends, turned into device work by planner.cc.
+// One call that moves data, as the user made it. Made by api.cc, checked by validate.cc, kept by the
+// group until it ends, turned into device work by planner.cc.
 #pragma once
 
 #include <rccl/rccl.h>
@@ -16,11 +16,12 @@ struct Request {
   Collective collective;
   const void* input;
   void* output;
-  size_t count;  // elements of each rank
+  size_t count;  // elements of one segment (collective.h)
   ncclDataType_t type;
-  ncclRedOp_t op;
-  int root;  // 0 where there is none
+  ncclRedOp_t op;  // ncclSum where nothing is reduced
+  int root;        // of Send and Recv the peer; 0 where there is none
   hipStream_t stream;
+  const void* bias = nullptr;  // of AllReduceWithBias: added once to what was reduced
 };
 
 // "AllReduce of 1024 ncclFloat32, ncclSum": for messages.

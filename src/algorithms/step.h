@@ -14,13 +14,55 @@
 
 namespace weft {
 
-// Whom a step receives from or sends to: nobody or one place.
-struct Peers {
-  int16_t place = -1;
+// Where a pattern is asked: `place` of `n`, and the root of a rooted collective.
+struct Spot {
+  int place, n, root;
+
+  WEFT_HD constexpr int next() const { return place == n - 1 ? 0 : place + 1; }
+  WEFT_HD constexpr int previous() const { return place == 0 ? n - 1 : place - 1; }
+  WEFT_HD constexpr bool is_root() const { return place == root; }
+};
+
+// Whom a step receives from or sends to: nobody, one to three places, or all others but one.
+class Peers {
+ public:
+  static constexpr int kMost = 3;
 
   static WEFT_HD constexpr Peers none() { return {}; }
-  static WEFT_HD constexpr Peers one(int place) { return {int16_t(place)}; }
-  WEFT_HD constexpr bool any() const { return place >= 0; }
+  static WEFT_HD constexpr Peers one(int place) {
+    Peers peers;
+    peers.add(place);
+    return peers;
+  }
+  static WEFT_HD constexpr Peers others() { return others_but(-1); }
+  static WEFT_HD constexpr Peers others_but(int place) {
+    Peers peers;
+    peers.count_ = kOthers;
+    peers.place_[0] = int16_t(place);
+    return peers;
+  }
+  // Of few: in the order in which they are added. -1: nobody.
+  WEFT_HD constexpr void add(int place) {
+    if (place >= 0) place_[count_++] = int16_t(place);
+  }
+
+  WEFT_HD constexpr bool any() const { return count_ != 0; }
+  WEFT_HD constexpr bool is_one() const { return count_ == 1; }
+  WEFT_HD constexpr bool is_others() const { return count_ == kOthers; }
+  WEFT_HD constexpr int only() const { return place_[0]; }
+
+  // Candidates i = 0 .. candidates(n)-1, some of which are nobody: at() is -1 for the asking place
+  // and for the one left out. The candidates of others() are all places in order.
+  WEFT_HD constexpr int candidates(int n) const { return is_others() ? n : count_; }
+  WEFT_HD constexpr int at(int i, int self) const {
+    if (!is_others()) return place_[i];
+    return i == self || i == place_[0] ? -1 : i;
+  }
+
+ private:
+  static constexpr int kOthers = -1;
+  int16_t count_ = 0;
+  int16_t place_[kMost] = {-1, -1, -1};
 };
 
 // A step takes the chunk from `recv` and, when asked, from the input, reduces what it has more than
@@ -30,6 +72,10 @@ struct Step {
   bool read_input = false;    // this rank's contribution takes part (pre-scaled)
   bool write_output = false;  // the result is kept
   bool finish = false;        // reduces, and the result is final: the post-scale is applied
+  // Each peer has a chunk of its own, and nothing is reduced. What goes to place q is chunk q of
+  // the input; what comes from place q is chunk q of the output. A step that sends and writes also
+  // copies its own chunk. A step by peer sends or receives, not both.
+  bool by_peer = false;
   int chunk = 0;
 };
 
