@@ -7,6 +7,7 @@
 
 #include "device/kernels.h"
 #include "device/op_arg.h"
+#include "user_ops.h"
 
 namespace weft {
 
@@ -16,8 +17,15 @@ struct Reduction {
   OpArg arg;
 };
 
-// `fnuz`: the devices of this communicator read fp8 as FNUZ. `type` and `op` are valid
-// (validate.h).
-Reduction make_reduction(ncclDataType_t type, ncclRedOp_t op, int ranks, bool fnuz);
+// `type` and `op` are valid (validate.h).
+struct ReductionKey {
+  ncclDataType_t type;
+  ncclRedOp_t op;
+  const UserOp* user = nullptr;  // what `op` means when it is none of the library's; of type `type`
+  int ranks;
+  bool fnuz;                              // the devices of this communicator read fp8 as FNUZ
+  Partials partials = Partials::kOnWire;  // of the pattern: only an average depends on it
+};
+Reduction make_reduction(const ReductionKey& key);
 
 }  // namespace weft

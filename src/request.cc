@@ -34,8 +34,14 @@ const char* type_name(ncclDataType_t type) { return row(type) ? row(type)->name 
 const char* op_name(ncclRedOp_t op) { return unsigned(op) < std::size(kOps) ? kOps[op] : "no op"; }
 
 std::string describe(const Request& request) {
-  return fmt::format("{} of {} {}, {}", collective_name(request.collective), request.count,
-                     type_name(request.type), op_name(request.op));
+  std::string text = fmt::format("{} of {} {}", collective_name(request.collective), request.count,
+                                 type_name(request.type));
+  if (request.collective == Collective::kSend) text += fmt::format(" to rank {}", request.root);
+  if (request.collective == Collective::kRecv) text += fmt::format(" from rank {}", request.root);
+  if (is_rooted(request.collective)) text += fmt::format(", root {}", request.root);
+  if (reduces(request.collective))
+    text += fmt::format(", {}", request.user_op ? "pre-multiplied sum" : op_name(request.op));
+  return request.bias ? text + ", with bias" : text;
 }
 
 }  // namespace weft

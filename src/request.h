@@ -1,14 +1,16 @@
-// One call that moves data, as the user made it. Made by api.cc, checked by validate.cc, kept by the
-// group until it ends, turned into device work by planner.cc.
+// One call that moves data, as the user made it. Made by api.cc, checked by validate.cc, kept by
+// the group until it ends, turned into device work by planner.cc.
 #pragma once
 
 #include <rccl/rccl.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "algorithms/collective.h"
+#include "user_ops.h"
 
 namespace weft {
 
@@ -22,7 +24,14 @@ struct Request {
   int root;        // of Send and Recv the peer; 0 where there is none
   hipStream_t stream;
   const void* bias = nullptr;  // of AllReduceWithBias: added once to what was reduced
+  std::optional<UserOp> user_op = std::nullopt;  // what `op` means when it is one of the program's
 };
+
+// Equal on all ranks for equal calls. Numbers of a program's own ops are not: each rank made its
+// own.
+inline int op_for_signature(const Request& request) {
+  return request.user_op ? int(ncclNumOps) : int(request.op);
+}
 
 // "AllReduce of 1024 ncclFloat32, ncclSum": for messages.
 std::string describe(const Request& request);
