@@ -30,6 +30,8 @@ class Meaning:
         self.has_scope_bits = architecture[:5] in ("gfx94", "gfx95")
         # Elsewhere nothing in the machine code tells a release from other waits.
         self.has_write_back = self.gfx9 or self.gfx12
+        # gfx11 acquires at device scope by the same instructions.
+        self.tells_system_acquire = self.gfx9 or self.gfx12
 
     # ---- Accesses ----
 

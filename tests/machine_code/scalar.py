@@ -1,93 +1,121 @@
 """The rule about scalar loads: their cache is coherent with nothing, so behind an acquire they may read only what cannot change.
 
-Owns: following the base of a scalar load back to where it comes from. Allowed are the kernel's arguments (registers that the
-dispatch set); not allowed are addresses that were themselves loaded, which is where payload, flags and credits lie.
+Owns: following values from where they are loaded to the base of a scalar load. Allowed are the kernel's arguments (registers
+that the dispatch set); not allowed are addresses that were themselves loaded, which is where payload, flags and credits lie.
 """
 
 import re
 
 
 NO_RESULT = re.compile(r"s_(cmp|bitcmp|cbranch|branch|waitcnt|wait_|barrier|store|nop|sleep|sendmsg$|delay)")
+KEEPS_ITS_TARGET = re.compile(r"s_(cmov|addk|mulk|bitset)")  # what was there counts for what comes out
+REGISTERS = re.compile(r"s\[(\d+):(\d+)\]$")
+REGISTER = re.compile(r"s(\d+)$")
+NAMED = {"vcc": [106, 107], "vcc_lo": [106], "vcc_hi": [107]}
 
 
-def pair(operand):
-    """Scalar registers that an operand names: s7, s[4:5], vcc."""
-    match = re.match(r"s\[(\d+):(\d+)\]$", operand)
+def registers(operand):
+    """Numbers of the scalar registers that an operand names: s7, s[4:5], vcc."""
+    match = REGISTERS.match(operand)
     if match:
         return list(range(int(match.group(1)), int(match.group(2)) + 1))
-    match = re.match(r"s(\d+)$", operand)
-    return [int(match.group(1))] if match else []
+    match = REGISTER.match(operand)
+    return [int(match.group(1))] if match else NAMED.get(operand, [])
 
 
 def operands(i):
     return [part.split()[0] for part in i.operands.split(",") if part.strip()]
 
 
-def lane(i):
-    """The vector register and lane that v_writelane fills and v_readlane reads."""
-    parts = operands(i)
-    return (parts[0], parts[2]) if i.mnemonic.startswith("v_writelane") else (parts[1], parts[2])
+class Places:
+    """Bits for what a value can lie in: scalar registers, and lanes of vector registers to which the compiler spills them."""
+
+    def __init__(self):
+        self.bits = {}
+
+    def mask(self, places):
+        found = 0
+        for place in places:
+            found |= 1 << self.bits.setdefault(place, len(self.bits))
+        return found
+
+
+class Step:
+    """What one instruction does to the set of places that hold something loaded."""
+
+    def __init__(self, kill, always, copies):
+        self.kill, self.always, self.copies = kill, always, copies  # copies: (any of these places, these places)
+
+    def after(self, loaded):
+        new = (loaded & ~self.kill) | self.always
+        for sources, targets in self.copies:
+            if loaded & sources:
+                new |= targets
+        return new
 
 
 class Origins:
+    """Which places may hold something loaded, ahead of each scalar load: values are followed forwards, block by block, until
+    nothing is new."""
+
     def __init__(self, walks):
-        self.walks, self.code = walks, walks.code
+        self.code, self.meaning, self.places = walks.code, walks.meaning, Places()
+        self.steps = [self.step(i) for i in self.code]
+        self.ahead = {}  # scalar load: places that may hold something loaded
+        self.follow(walks.blocks)
 
-    def defines(self, i, register):
-        if "defines" not in i.answers:
-            i.answers["defines"] = [] if NO_RESULT.match(i.mnemonic) else pair((operands(i) or [""])[0])
-        return register in i.answers["defines"]
+    def step(self, i):
+        """None for the many instructions that no scalar register comes out of."""
+        name = i.mnemonic
+        if name.startswith("v_writelane"):
+            parts = operands(i)
+            lane = self.places.mask([(parts[0], parts[2])])
+            return Step(lane, 0, [(self.places.mask(registers(parts[1])), lane)])
+        if not ("s" in i.operands or "vcc" in i.operands) or NO_RESULT.match(name):
+            return None
+        parts = operands(i)
+        targets = registers(parts[0])
+        if not targets:
+            return None
+        kill = self.places.mask(targets)
+        if self.meaning.is_scalar_load(i) or name.startswith("v_readfirstlane"):
+            return Step(kill, kill, [])
+        if name.startswith("v_readlane"):
+            return Step(kill, 0, [(self.places.mask([(parts[1], parts[2])]), kill)])
+        sources = [register for part in parts[1:] for register in registers(part)]
+        if name == "s_mov_b64" and len(sources) == len(targets):  # each half for itself
+            return Step(kill, 0, [(self.places.mask([s]), self.places.mask([t])) for s, t in zip(sources, targets)])
+        return Step(0 if KEEPS_ITS_TARGET.match(name) else kill, 0, [(self.places.mask(sources), kill)])
 
-    def is_loaded(self, at, register, seen=None):
-        """Whether `register`, as `at` finds it, may come from memory other than the kernel's arguments."""
-        seen = set() if seen is None else seen
-        if (at, register) in seen:
-            return False
-        seen.add((at, register))
-        for definition in self.walks.reach(at, lambda i: self.defines(i, register), backward=True):
-            if definition >= 0 and self.defines(self.code[definition], register):
-                if self.definition_is_loaded(definition, register, seen):
-                    return True
-        return False
+    def follow(self, blocks):
+        entering = {block.start: 0 for block in blocks}
+        at = {block.start: block for block in blocks}
+        todo = dict.fromkeys(entering)  # in order, each once
+        while todo:
+            start = next(iter(todo))
+            del todo[start]
+            leaving = self.through(at[start], entering[start])
+            for after in at[start].next:
+                if leaving & ~entering[after]:
+                    entering[after] |= leaving
+                    todo[after] = None
 
-    def definition_is_loaded(self, definition, register, seen):
-        i = self.code[definition]
-        if self.walks.meaning.is_scalar_load(i):
-            return True
-        if i.mnemonic.startswith("v_readlane"):
-            return self.spilled_is_loaded(definition, seen)
-        if i.mnemonic.startswith("v_readfirstlane"):
-            return True
-        sources = [r for part in operands(i)[1:] for r in self.matching(i, part, register)]
-        return any(self.is_loaded(definition, source, seen) for source in sources)
+    def through(self, block, loaded):
+        for index in range(block.start, block.end):
+            step = self.steps[index]
+            if step:
+                if self.meaning.is_scalar_load(self.code[index]):
+                    self.ahead[index] = loaded
+                loaded = step.after(loaded)
+        return loaded
 
-    def matching(self, i, part, register):
-        """Of a 64-bit move the half that lands in `register`; of anything else all sources."""
-        sources = pair(part)
-        target = pair(operands(i)[0])
-        if i.mnemonic == "s_mov_b64" and len(sources) == len(target) == 2:
-            return [sources[target.index(register)]]
-        return sources
-
-    def spilled_is_loaded(self, at, seen):
-        place = lane(self.code[at])
-        writes = lambda i: i.mnemonic.startswith("v_writelane") and lane(i) == place
-        for write in self.walks.reach(at, writes, backward=True):
-            if write >= 0 and writes(self.code[write]):
-                for source in pair(operands(self.code[write])[1]):
-                    if self.is_loaded(write, source, seen):
-                        return True
-        return False
+    def reads_loaded_address(self, at):
+        return self.ahead[at] & self.places.mask(registers(operands(self.code[at])[1])) != 0
 
 
 def scalar_load(walks, _):
     """M2, M6: behind an acquire nothing but the kernel's arguments is read through the scalar cache."""
     m, origins = walks.meaning, Origins(walks)
-    behind = set()
-    for acquire in walks.where(m.is_acquire):
-        if acquire not in behind:
-            behind |= walks.reach(acquire, lambda i: False)
-    for at in sorted(behind):
-        i = walks.code[at]
-        if m.is_scalar_load(i) and any(origins.is_loaded(at, r) for r in pair(operands(i)[1])):
-            yield at, f"scalar load from an address that was loaded: {i.text}"
+    for at in sorted(walks.behind(walks.where(m.is_acquire))):
+        if m.is_scalar_load(walks.code[at]) and origins.reads_loaded_address(at):
+            yield at, f"scalar load from an address that was loaded: {walks.code[at].text}"
