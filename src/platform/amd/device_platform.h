@@ -4,6 +4,7 @@
 // compiler for what is pure arithmetic; there only the macros exist.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,6 +22,7 @@ struct Fp8E4m3;
 struct Fp8E5m2;
 struct Fp8E4m3Fnuz;
 struct Fp8E5m2Fnuz;
+struct Uint64;
 }  // namespace weft
 
 namespace weft::platform {
@@ -164,22 +166,24 @@ WEFT_DEV void lane_drain() { wait_memory(); }
 // for global memory too.
 using SharedWord = volatile WEFT_LOCAL uint32_t;
 
-// Waves a SIMD must hold: four leave each 128 vector registers on gfx9. fp8 would spill: it
-// converts in software.
-template <class Type>
-constexpr bool kIsFp8 = false;
+// Waves a SIMD must hold: four leave each 128 vector registers on gfx9, where two kinds of kernels
+// would spill: fp8, which converts in software, and minima of 64 bits.
+template <class Part>
+constexpr int kWavesOf = 4;
 template <>
-inline constexpr bool kIsFp8<Fp8E4m3> = true;
+inline constexpr int kWavesOf<Fp8E4m3> = 2;
 template <>
-inline constexpr bool kIsFp8<Fp8E5m2> = true;
+inline constexpr int kWavesOf<Fp8E5m2> = 2;
 template <>
-inline constexpr bool kIsFp8<Fp8E4m3Fnuz> = true;
+inline constexpr int kWavesOf<Fp8E4m3Fnuz> = 2;
 template <>
-inline constexpr bool kIsFp8<Fp8E5m2Fnuz> = true;
+inline constexpr int kWavesOf<Fp8E5m2Fnuz> = 2;
+template <>
+inline constexpr int kWavesOf<Uint64> = 3;
 template <class Body>
 constexpr int kMinWaves = 4;
 template <template <class...> class Kernel, class... Parts>
-constexpr int kMinWaves<Kernel<Parts...>> = (kIsFp8<Parts> || ...) ? 2 : 4;
+constexpr int kMinWaves<Kernel<Parts...>> = std::min({kWavesOf<Parts>...});
 
 #define WEFT_KERNEL_BOUNDS(Body) __launch_bounds__(kMaxThreads, kMinWaves<Body>)
 #define WEFT_KERNEL_ARGUMENT
