@@ -92,13 +92,14 @@ class Walks:
 
     @functools.cached_property
     def words(self):
-        """Stores of 64 bits, at system scope where stores say so, that one of those write-backs covers: up to the next barrier.
-        A step that gives a flag and a credit has one write-back and two words."""
+        """Stores of 64 bits, at system scope where stores say so, that one of those write-backs covers: further on in the code
+        and up to the next barrier. A step that gives a flag and a credit has one write-back and two words."""
         m, found = self.meaning, set()
         for back in self.flags:
             for at in self.reach(back, lambda i: m.is_barrier(i) or m.is_any_write_back(i)):
                 i = self.code[at]
-                if m.is_vector_store(i) and m.bytes_of(i) == 8 and (m.is_system_store(i) or not m.stores_carry_scope()):
+                scoped = m.is_system_store(i) or not m.stores_carry_scope()
+                if at > back and m.is_vector_store(i) and m.bytes_of(i) == 8 and scoped:
                     found.add(at)
         return found
 
