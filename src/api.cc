@@ -1,56 +1,13 @@
-// The C entry points that this version has. Each checks what it was given, does its work through
-// the parts that own it, and turns Error into a code and a last-error text. Next on the path of
-// ncclAllReduce: validate.h, group.h, planner.cc.
-#include "api_name.h"
+// The C entry points of communicators and groups. Each checks what it was given and does its work
+// through the parts that own it. Calls that move data: api_collectives.cc; memory and windows:
+// api_memory.cc; ops: api_ops.cc.
+#include "api_guard.h"
 #include "bootstrap/bootstrap.h"
 #include "close.h"
 #include "device_scope.h"
-#include "error.h"
-#include "group.h"
-#include "last_error.h"
-#include "log.h"
-#include "validate.h"
 
 namespace weft {
 namespace {
-
-ncclResult_t report(ncclResult_t code, const char* text) noexcept {
-  set_last_error(text);
-  log_warn("{}", text);
-  return code;
-}
-
-// Runs `body`, which returns a code or throws.
-template <class Body>
-ncclResult_t guard(Body body) noexcept {
-  clear_thread_error();
-  try {
-    return body();
-  } catch (const Error& error) {
-    return report(error.code(), error.what());
-  } catch (const std::bad_alloc&) {
-    return report(ncclSystemError, "out of host memory");
-  } catch (const std::exception& error) {
-    return report(ncclInternalError, error.what());
-  }
-}
-
-// Of calls that belong to the group they are made in: a failure fails the group.
-template <class Body>
-ncclResult_t guard_in_group(Body body) noexcept {
-  const ncclResult_t code = guard(body);
-  if (code != ncclSuccess && code != ncclInProgress)
-    Group::current().note_failure(code, last_error_text());
-  return code;
-}
-
-ncclResult_t enqueue(const char* function, ncclComm_t handle, const Request& request) {
-  return guard_in_group([&] {
-    validate(function, *communicator_of(handle, function), request);
-    Group::current().add(handle, request);
-    return ncclSuccess;
-  });
-}
 
 // Of NCCL_COMM_BLOCKING over the caller's word.
 CommOptions options_of(const ncclConfig_t* given, const Config& config) {
@@ -233,54 +190,4 @@ ncclResult_t ncclGroupStart() {
 WEFT_API(ncclGroupEnd)
 ncclResult_t ncclGroupEnd() {
   return guard([] { return Group::current().end(); });
-}
-
-WEFT_API(ncclAllReduce)
-ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
-                           ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
-                           hipStream_t stream) {
-  return enqueue("ncclAllReduce", comm,
-                 {Collective::kAllReduce, sendbuff, recvbuff, count, datatype, op, 0, stream});
-}
-
-// Plain device memory: ranks reach each other's through the arena of the library, or directly once
-// it is registered.
-WEFT_API(ncclMemAlloc)
-ncclResult_t ncclMemAlloc(void** ptr, size_t size) {
-  return guard([&] {
-    require_pointer("ncclMemAlloc", "ptr", ptr);
-    void* memory = nullptr;
-    if (size > 0) hip_check(hipMalloc(&memory, size), "ncclMemAlloc of {} bytes", size);
-    *ptr = memory;
-    return ncclSuccess;
-  });
-}
-
-WEFT_API(ncclMemFree)
-ncclResult_t ncclMemFree(void* ptr) {
-  return guard([&] {
-    hip_check(hipFree(ptr), "ncclMemFree of {}", ptr);
-    return ncclSuccess;
-  });
-}
-
-// Ids are positions in algorithms() and of Protocol.
-ncclResult_t rcclGetAlgoName(int algo, const char** algoName) {
-  return guard([&] {
-    require_pointer("rcclGetAlgoName", "algoName", algoName);
-    if (algo < 0 || size_t(algo) >= algorithms().size())
-      fail(ncclInvalidArgument, "rcclGetAlgoName: there is no algorithm {}", algo);
-    *algoName = algorithms()[algo].name.data();
-    return ncclSuccess;
-  });
-}
-
-ncclResult_t rcclGetProtocolName(int protocol, const char** protocolName) {
-  return guard([&] {
-    require_pointer("rcclGetProtocolName", "protocolName", protocolName);
-    if (protocol < 0 || protocol >= kProtocolCount)
-      fail(ncclInvalidArgument, "rcclGetProtocolName: there is no protocol {}", protocol);
-    *protocolName = protocol_name(Protocol(protocol)).data();
-    return ncclSuccess;
-  });
 }

@@ -107,6 +107,8 @@ class Communicator {
   KernelOrder order;          // under launch_mutex
   uint64_t random_state = 0;  // of WEFT_RANDOM_GRID, under launch_mutex
 
+  UserOps user_ops;  // any thread
+
   // Init of a non-blocking communicator; joined by close.cc.
   std::thread init_thread;
 
