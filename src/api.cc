@@ -5,6 +5,7 @@
 #include "bootstrap/bootstrap.h"
 #include "close.h"
 #include "device_scope.h"
+#include "split.h"
 
 namespace weft {
 namespace {
@@ -179,6 +180,24 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
 WEFT_API(ncclCommCuDevice)
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
   return query("ncclCommCuDevice", comm, device, &Communicator::device);
+}
+
+// Arguments that are wrong are told to all ranks, which wait for this one.
+WEFT_API(ncclCommSplit)
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm,
+                           ncclConfig_t* config) {
+  return guard_in_group([&] {
+    const auto parent = communicator_of(comm, "ncclCommSplit");
+    parent->require_ready("ncclCommSplit");
+    SplitCall call{newcomm, color, key, parent->options(), {}};
+    call.refusal = refusal_of([&] {
+      require_pointer("ncclCommSplit", "newcomm", newcomm);
+      require_color(color);
+      if (config != nullptr) call.options = options_of(config, parent->config());
+    });
+    return Group::current().add(
+        HostJob{parent, [call](Communicator& on) { return split(on, call); }});
+  });
 }
 
 WEFT_API(ncclGroupStart)

@@ -59,7 +59,8 @@ void finalize(Communicator& comm) {
   if (comm.state() != CommState::kReady) return;
   const std::lock_guard lock(comm.launch_mutex);
   const bool ended = wait_for_kernels(comm, [&] {
-    return comm.async_error() != ncclSuccess || comm.state() == CommState::kAborted;
+    const ncclResult_t error = comm.async_error();
+    return (error != ncclSuccess && error != ncclInProgress) || comm.state() == CommState::kAborted;
   });
   if (comm.state() == CommState::kReady) comm.set_state(CommState::kFinalized);
   if (ended) return;

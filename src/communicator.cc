@@ -61,7 +61,8 @@ ncclResult_t Communicator::async_error() {
     take_events();
   }
   const std::lock_guard lock(error_mutex_);
-  if (error_ == ncclSuccess && state() == CommState::kInitializing) return ncclInProgress;
+  if (error_ == ncclSuccess && (state() == CommState::kInitializing || host_jobs.load() > 0))
+    return ncclInProgress;
   return error_;
 }
 

@@ -24,6 +24,7 @@
 #include "config.h"
 #include "device_state.h"
 #include "geometry.h"
+#include "registration.h"
 #include "request.h"
 #include "transport/links.h"
 
@@ -109,8 +110,13 @@ class Communicator {
 
   UserOps user_ops;  // any thread
 
-  // Init of a non-blocking communicator; joined by close.cc.
+  Registrations registrations;
+  Windows windows;
+
+  // Init, or later a split, of a non-blocking communicator; joined by close.cc.
   std::thread init_thread;
+  // Jobs of hosts in the background that are not done (host_jobs.h).
+  std::atomic<int> host_jobs{0};
 
  private:
   void take_fault();

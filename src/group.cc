@@ -92,6 +92,22 @@ ncclResult_t Group::add(InitJob job) {
   return open() ? ncclSuccess : run();
 }
 
+ncclResult_t Group::add(HostJob job) {
+  host_jobs_.push_back(std::move(job));
+  return open() ? ncclSuccess : run();
+}
+
+std::vector<Group::Calls> Group::discard() {
+  if (depth_ == 0) fail(ncclInvalidUsage, "ncclGroupSimulateEnd without ncclGroupStart");
+  if (--depth_ > 0) return {};
+  const ncclResult_t failure = std::exchange(failure_, ncclSuccess);
+  host_jobs_.clear();
+  jobs_.clear();
+  std::vector<Calls> calls = std::exchange(calls_, {});
+  if (failure != ncclSuccess) fail(failure, "a call of this group failed: {}", failure_text_);
+  return calls;
+}
+
 void Group::note_failure(ncclResult_t code, const std::string& text) {
   if (!open() || failure_ != ncclSuccess) return;
   failure_ = code;
@@ -100,10 +116,11 @@ void Group::note_failure(ncclResult_t code, const std::string& text) {
 
 ncclResult_t Group::run() {
   const ncclResult_t failure = std::exchange(failure_, ncclSuccess);
+  std::vector<HostJob> host_jobs = std::exchange(host_jobs_, {});
   std::vector<InitJob> jobs = std::exchange(jobs_, {});
   const std::vector<Calls> all_calls = std::exchange(calls_, {});
   if (failure != ncclSuccess) fail(failure, "a call of this group failed: {}", failure_text_);
-  const ncclResult_t result = jobs.empty() ? ncclSuccess : run_inits(std::move(jobs));
+  const ncclResult_t result = run_jobs(std::move(host_jobs), std::move(jobs));
   // All handles are looked at before the first launch: a group starts whole or not at all.
   std::vector<std::shared_ptr<Communicator>> comms;
   for (const Calls& calls : all_calls)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "communicator.h"
+#include "host_jobs.h"
 
 namespace weft {
 
@@ -34,17 +35,22 @@ class Group {
 
   void add(ncclComm_t handle, const Request& request);
   ncclResult_t add(InitJob job);
-  // A call inside the group failed.
-  void note_failure(ncclResult_t code, const std::string& text);
-
- private:
+  ncclResult_t add(HostJob job);
+  // Ends the group without doing anything; at the outermost end gives what would have been
+  // launched. Throws as end() does.
   struct Calls {
     ncclComm_t handle;
     std::vector<Request> requests;
   };
+  std::vector<Calls> discard();
+  // A call inside the group failed.
+  void note_failure(ncclResult_t code, const std::string& text);
+
+ private:
   ncclResult_t run();
 
   int depth_ = 0;
+  std::vector<HostJob> host_jobs_;
   std::vector<InitJob> jobs_;
   std::vector<Calls> calls_;  // by first appearance of the communicator
   ncclResult_t failure_ = ncclSuccess;

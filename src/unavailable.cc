@@ -22,31 +22,10 @@ ncclResult_t unavailable(const char* name) noexcept {
 
 using weft::unavailable;
 
-WEFT_API(ncclCommSplit)
-ncclResult_t ncclCommSplit(ncclComm_t, int, int, ncclComm_t*, ncclConfig_t*) {
-  return unavailable(__func__);
-}
-
 WEFT_API(ncclCommShrink)
 ncclResult_t ncclCommShrink(ncclComm_t, int*, int, ncclComm_t*, ncclConfig_t*, int) {
   return unavailable(__func__);
 }
-
-WEFT_API(ncclCommRegister)
-ncclResult_t ncclCommRegister(const ncclComm_t, void*, size_t, void**) {
-  return unavailable(__func__);
-}
-
-WEFT_API(ncclCommDeregister)
-ncclResult_t ncclCommDeregister(const ncclComm_t, void*) { return unavailable(__func__); }
-
-WEFT_API(ncclCommWindowRegister)
-ncclResult_t ncclCommWindowRegister(ncclComm_t, void*, size_t, ncclWindow_t*, int) {
-  return unavailable(__func__);
-}
-
-WEFT_API(ncclCommWindowDeregister)
-ncclResult_t ncclCommWindowDeregister(ncclComm_t, ncclWindow_t) { return unavailable(__func__); }
 
 WEFT_API(ncclGroupSimulateEnd)
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t*) { return unavailable(__func__); }

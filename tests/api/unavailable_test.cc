@@ -25,12 +25,7 @@ struct Refused {
   }
 
 const Refused kRefused[] = {
-    ROW(ncclCommSplit),
     ROW(ncclCommShrink),
-    ROW(ncclCommRegister),
-    ROW(ncclCommDeregister),
-    ROW(ncclCommWindowRegister),
-    ROW(ncclCommWindowDeregister),
     ROW(ncclGroupSimulateEnd),
     ROW(mscclLoadAlgo),
     ROW(mscclRunAlgo),
@@ -99,7 +94,7 @@ TEST(Unavailable, LeavesOutputsAlone) {
   int marker = 0;
   const auto untouched = reinterpret_cast<ncclComm_t>(&marker);
   ncclComm_t child = untouched;
-  EXPECT_EQ(ncclCommSplit(nullptr, 0, 0, &child, nullptr), ncclInvalidUsage);
+  EXPECT_EQ(ncclCommShrink(nullptr, nullptr, 0, &child, nullptr, 0), ncclInvalidUsage);
   EXPECT_EQ(child, untouched);
 }
 
