@@ -100,6 +100,66 @@ TEST(HostFault, MallocFailsAtTheCount) {
   HIP_OK(hipFree(b));
 }
 
+TEST(HostFault, LaunchFailsAtTheCount) {
+  const Fault fault(hipHostFaultLaunch, 2);
+  HIP_OK(launch_wait(nullptr, {}));
+  EXPECT_EQ(hipErrorLaunchFailure, launch_wait(nullptr, {}));
+  HIP_OK(launch_wait(nullptr, {}));
+  HIP_OK(hipDeviceSynchronize());
+}
+
+TEST(HostFault, HoldLaunch) {
+  uint64_t* word = new_word();
+  std::thread caller;
+  {
+    const Fault fault(hipHostFaultHoldLaunch, 1);
+    caller = std::thread([&] {
+      EXPECT_EQ(hipSuccess, launch_wait(nullptr, {nullptr, 0, word, 1}));
+    });
+    EXPECT_TRUE(
+        host_runtime::eventually([] { return hipHostGetFault(hipHostFaultHoldLaunch) == 2; }));
+    HIP_OK(hipDeviceSynchronize());  // holds nothing up
+    EXPECT_EQ(0u, *word);
+  }
+  caller.join();
+  HIP_OK(hipDeviceSynchronize());
+  EXPECT_EQ(1u, *word);
+  HIP_OK(hipFree(word));
+}
+
+TEST(HostFault, SlowPolls) {
+  uint64_t* word = new_word();
+  set(word, 1);
+  const Fault fault(hipHostFaultSlowPolls, 20'000);
+  const auto start = std::chrono::steady_clock::now();
+  HIP_OK(launch_wait(nullptr, {word, 1, nullptr, 0}));
+  HIP_OK(hipDeviceSynchronize());
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(20));
+  HIP_OK(hipFree(word));
+}
+
+TEST(HostFault, LostDevice) {
+  void *one = nullptr, *zero = nullptr;
+  int device = -1;
+  HIP_OK(hipSetDevice(1));
+  HIP_OK(hipMalloc(&one, 64));
+  {
+    const Fault fault(hipHostFaultLostDevice, 2);
+    EXPECT_EQ(hipErrorLaunchFailure, hipMalloc(&zero, 64));
+    EXPECT_EQ(hipErrorLaunchFailure, launch_wait(nullptr, {}));
+    EXPECT_EQ(hipErrorLaunchFailure, hipFree(one));
+    EXPECT_EQ(hipErrorLaunchFailure, hipDeviceSynchronize());
+    HIP_OK(hipGetDevice(&device));
+    EXPECT_EQ(1, device);
+    HIP_OK(hipSetDevice(0));
+    HIP_OK(hipMalloc(&zero, 64));
+    HIP_OK(hipSetDevice(1));
+  }
+  HIP_OK(hipFree(one));
+  HIP_OK(hipSetDevice(0));
+  HIP_OK(hipFree(zero));
+}
+
 // With two resident blocks the third of a kernel whose blocks wait for the gate does not start.
 TEST(HostFault, FewResidentBlocks) {
   const Fault fault(hipHostFaultResidentBlocks, 2);

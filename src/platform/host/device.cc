@@ -222,7 +222,7 @@ hipError_t attribute(int* value, hipDeviceAttribute_t a, int device) {
 // Runs `body` for a device and a place for the answer that were checked.
 template <class T, class Body>
 hipError_t about(T* out, int device, Body&& body) {
-  return enter([&] {
+  return enter_without_device([&] {
     if (out == nullptr) return hipErrorInvalidValue;
     if (const hipError_t error = check_device(device); error != hipSuccess) return error;
     body();

@@ -1,5 +1,5 @@
 // The table of faults. Where a fault acts is where it is asked for: peer.cc, ipc.cc, scheduler.cc,
-// memory.cc, copy.cc, and the line primitives of the library above.
+// memory.cc, copy.cc, launch.cc, lane.cc, runtime.h, and the line primitives of the library above.
 #include "faults.h"
 
 #include <atomic>
@@ -14,8 +14,8 @@ namespace weft::hiphost {
 namespace {
 
 constexpr const char* kNames[hipHostFaultCount] = {
-    "no_peer",         "lying_peer", "ipc_export",      "ipc_import",
-    "resident_blocks", "torn_lines", "reordered_lines", "malloc"};
+    "no_peer",         "lying_peer", "ipc_export", "ipc_import",  "resident_blocks", "torn_lines",
+    "reordered_lines", "malloc",     "launch",     "hold_launch", "slow_polls",      "lost_device"};
 
 std::atomic<int64_t> values[hipHostFaultCount];
 
@@ -43,10 +43,18 @@ void read_faults(const std::string& text) {
   }
 }
 
-bool allocation_fails() {
-  std::atomic<int64_t>& left = values[hipHostFaultMalloc];
+bool counted_fault(hipHostFault f) {
+  std::atomic<int64_t>& left = values[f];
   if (left.load(std::memory_order_relaxed) <= 0) return false;
   return left.fetch_sub(1) == 1;
+}
+
+void hold_while_asked(hipHostFault f) {
+  std::atomic<int64_t>& value = values[f];
+  if (value.load(std::memory_order_relaxed) == 0) return;
+  int64_t asked = 1;
+  value.compare_exchange_strong(asked, 2);
+  while ((asked = value.load()) != 0) value.wait(asked);
 }
 
 }  // namespace weft::hiphost
@@ -55,6 +63,7 @@ extern "C" void hipHostSetFault(hipHostFault fault, int64_t value) {
   // Read the environment first, so that it cannot overwrite what is set here.
   if (weft::hiphost::ready() != hipSuccess || fault < 0 || fault >= hipHostFaultCount) return;
   weft::hiphost::values[fault].store(value);
+  weft::hiphost::values[fault].notify_all();
   if (fault == hipHostFaultResidentBlocks) weft::hiphost::resident_limit_changed();
 }
 

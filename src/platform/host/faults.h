@@ -11,7 +11,9 @@ namespace weft::hiphost {
 // on stderr.
 void read_faults(const std::string& text);
 inline bool fault(hipHostFault f) { return hipHostGetFault(f) != 0; }
-// Counts one device allocation; true when hipHostFaultMalloc makes this one fail.
-bool allocation_fails();
+// Counts one use of what `f` counts (allocations, launches); true when this one fails.
+bool counted_fault(hipHostFault f);
+// Returns once `f` is off; while it is on and someone waits here, its value is 2.
+void hold_while_asked(hipHostFault f);
 
 }  // namespace weft::hiphost

@@ -4,11 +4,23 @@
 #include <hip/hip_host.h>
 #include <sched.h>
 
+#include <chrono>
+
 #include "bell.h"
 #include "worker.h"
 
 using weft::hiphost::this_worker;
 using weft::hiphost::Worker;
+
+namespace {
+
+// Other fibers run meanwhile.
+void take_time(Worker& worker, int64_t us) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
+  while (std::chrono::steady_clock::now() < end) worker.yield();
+}
+
+}  // namespace
 
 extern "C" const hipHostLane* hipHostThisLane(void) {
   Worker* worker = this_worker();
@@ -26,7 +38,9 @@ extern "C" void hipHostPollMiss(const volatile void* address) {
 
 extern "C" void hipHostPollHit(void) {
   Worker* worker = this_worker();
-  if (worker != nullptr && worker->on_fiber()) worker->poll_hit();
+  if (worker == nullptr || !worker->on_fiber()) return;
+  worker->poll_hit();
+  if (const int64_t us = hipHostGetFault(hipHostFaultSlowPolls); us > 0) take_time(*worker, us);
 }
 
 extern "C" void hipHostNotify(const volatile void* address) {

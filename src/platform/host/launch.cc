@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "event.h"
+#include "faults.h"
 #include "runtime.h"
 #include "scheduler.h"
 #include "stream.h"
@@ -29,6 +30,8 @@ const hipHostKernel* kernel_of(const void* function) {
 hipError_t launch(const LaunchRequest& request, hipStream_t stream) {
   Work work;
   if (const hipError_t error = kernel_work(request, work); error != hipSuccess) return error;
+  hold_while_asked(hipHostFaultHoldLaunch);
+  if (counted_fault(hipHostFaultLaunch)) return hipErrorLaunchFailure;
   StreamUse use(stream);
   if (use.error() != hipSuccess) return use.error();
   return use.add(std::move(work), hipGraphNodeTypeKernel);

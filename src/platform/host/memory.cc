@@ -98,7 +98,7 @@ std::optional<Allocation> remove_allocation(const void* base) {
 
 hipError_t allocate(const AllocationRequest& request, void** pointer) {
   const bool on_device = request.type == hipMemoryTypeDevice;
-  if (on_device && allocation_fails()) return hipErrorOutOfMemory;
+  if (on_device && counted_fault(hipHostFaultMalloc)) return hipErrorOutOfMemory;
   Arena& arena =
       on_device ? arena_of(*runtime().devices[static_cast<size_t>(request.device)]) : host_arena();
   void* block = nullptr;

@@ -3,6 +3,7 @@
 // enter(), which also keeps the thread's last error.
 #pragma once
 
+#include <hip/hip_host.h>
 #include <hip/hip_runtime_api.h>
 
 #include <memory>
@@ -48,10 +49,15 @@ hipError_t check_device(int device);  // hipSuccess or hipErrorInvalidDevice
 
 hipError_t keep_error(hipError_t error);
 
+// hipHostFaultLostDevice of the calling thread's device.
+inline bool device_is_lost() {
+  return hipHostGetFault(hipHostFaultLostDevice) == current_device() + 1;
+}
+
 // Runs the body of an API call: its error is kept as the thread's last one. Errors of the C++
-// library become HIP's.
+// library become HIP's. Calls that a lost device refuses go through enter().
 template <class Body>
-hipError_t enter(Body&& body) noexcept {
+hipError_t enter_without_device(Body&& body) noexcept {
   hipError_t error = ready();
   if (error != hipSuccess) return keep_error(error);
   try {
@@ -62,6 +68,10 @@ hipError_t enter(Body&& body) noexcept {
     error = hipErrorUnknown;
   }
   return keep_error(error);
+}
+template <class Body>
+hipError_t enter(Body&& body) noexcept {
+  return enter_without_device([&] { return device_is_lost() ? hipErrorLaunchFailure : body(); });
 }
 
 }  // namespace weft::hiphost

@@ -65,6 +65,11 @@ typedef enum hipHostFault {
   hipHostFaultTornLines,      /* lines become visible in pieces */
   hipHostFaultReorderedLines, /* lines become visible in another order than stored */
   hipHostFaultMalloc,         /* the value-th device allocation from now fails */
+  hipHostFaultLaunch,         /* the value-th kernel launch from now fails */
+  hipHostFaultHoldLaunch,     /* 1: kernel launches stand still, and make it 2, until it is 0 */
+  hipHostFaultSlowPolls,      /* a successful poll takes `value` microseconds */
+  hipHostFaultLostDevice,     /* every call on device value - 1 fails, but those that only ask which
+                                 devices there are or make one current */
   hipHostFaultCount
 } hipHostFault;
 void hipHostSetFault(hipHostFault fault, int64_t value);
