@@ -1,13 +1,13 @@
 // A kernel of one communicator waits on the device for a rank whose call comes late. Meanwhile
 // other threads make, use and close communicators on the same devices: nothing that they do
 // (loading kernels, allocating, mapping, copying, freeing) may wait for that kernel.
-#include <cstring>
 #include <future>
 
 #include "../ranks/all_reduce_rank.h"
 #include "../support/child_processes.h"
 #include "../support/local_ranks.h"
 #include "../support/test_main.h"
+#include "../support/unique_id_text.h"
 
 namespace weft::test {
 namespace {
@@ -24,18 +24,6 @@ std::vector<std::unique_ptr<RankBuffers>> two_buffers(uint64_t seed) {
         std::make_unique<RankBuffers>(Case{ncclFloat32, ncclSum, kCount, false, 0, seed}, rank, 2));
   }
   return buffers;
-}
-
-std::string to_hex(const ncclUniqueId& id) {
-  std::string text;
-  for (const char c : id.internal) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return text;
-}
-ncclUniqueId from_hex(const std::string& text) {
-  ncclUniqueId id;
-  for (size_t i = 0; i < sizeof id.internal; ++i)
-    id.internal[i] = static_cast<char>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
-  return id;
 }
 
 class BusyInit : public testing::Test {
@@ -150,10 +138,10 @@ TEST_F(BusyInit, ACommunicatorWithAnotherProcess) {
 }
 
 // Rank 1 of the last test.
-int run_rank(const std::string& id) {
+int run_rank(const std::vector<std::string>& arguments) {
   require_hip(hipSetDevice(1), "hipSetDevice");
   ncclComm_t comm = nullptr;
-  require_ok(ncclCommInitRank(&comm, 2, from_hex(id), 1), "ncclCommInitRank");
+  require_ok(ncclCommInitRank(&comm, 2, from_hex(arguments.at(0)), 1), "ncclCommInitRank");
   const RankBuffers buffers({ncclFloat32, ncclSum, kCount, false, 0, 2}, 1, 2);
   require_ok(buffers.all_reduce(comm, nullptr), "ncclAllReduce");
   require_hip(hipStreamSynchronize(nullptr), "hipStreamSynchronize");
@@ -167,7 +155,5 @@ int run_rank(const std::string& id) {
 }  // namespace weft::test
 
 int main(int argc, char** argv) {
-  weft::test::set_test_environment();
-  if (argc == 3 && std::strcmp(argv[1], "rank") == 0) return weft::test::run_rank(argv[2]);
-  return weft::test::run_tests(argc, argv);
+  return weft::test::test_main(argc, argv, {{"rank", weft::test::run_rank}});
 }

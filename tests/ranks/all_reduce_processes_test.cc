@@ -7,6 +7,7 @@
 
 #include "../support/child_processes.h"
 #include "../support/local_ranks.h"
+#include "../support/unique_id_text.h"
 #include "../unit/scoped_log.h"
 #include "all_reduce_process.h"
 #include "all_reduce_rank.h"
@@ -15,19 +16,6 @@ namespace weft::test {
 namespace {
 
 constexpr std::chrono::seconds kLimit{100};
-
-std::string to_hex(const ncclUniqueId& id) {
-  std::string text;
-  for (const char c : id.internal) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return text;
-}
-
-ncclUniqueId from_hex(const std::string& text) {
-  ncclUniqueId id;
-  for (size_t i = 0; i < sizeof id.internal; ++i)
-    id.internal[i] = static_cast<char>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
-  return id;
-}
 
 // What every rank does, by the name in the first argument.
 std::vector<Case> cases_of(const std::string& work) {

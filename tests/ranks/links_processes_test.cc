@@ -3,13 +3,14 @@
 #include <gtest/gtest.h>
 #include <hip/hip_host.h>
 
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
 #include <thread>
 
 #include "../support/child_processes.h"
+#include "../support/test_main.h"
+#include "../support/unique_id_text.h"
 #include "../unit/scoped_log.h"
 #include "arena.h"
 #include "link_rank.h"
@@ -19,19 +20,6 @@ namespace weft::test {
 namespace {
 
 constexpr std::chrono::seconds kLimit{60};
-
-std::string to_hex(const ncclUniqueId& id) {
-  std::string text;
-  for (const char c : id.internal) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return text;
-}
-
-ncclUniqueId from_hex(const std::string& text) {
-  ncclUniqueId id;
-  for (size_t i = 0; i < sizeof id.internal; ++i)
-    id.internal[i] = static_cast<char>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
-  return id;
-}
 
 // One communicator; the parent starts the processes.
 struct Job {
@@ -290,10 +278,7 @@ int run_as_rank(const std::vector<std::string>& arguments) {
 }  // namespace weft::test
 
 int main(int argc, char** argv) {
-  if (argc > 5 && std::strcmp(argv[1], "rank") == 0)
-    return weft::test::run_as_rank(std::vector<std::string>(argv + 2, argv + argc));
-  testing::InitGoogleTest(&argc, argv);
   setenv("NCCL_DEBUG", "WARN", 1);
   setenv("NCCL_SOCKET_IFNAME", "lo", 1);
-  return RUN_ALL_TESTS();
+  return weft::test::test_main(argc, argv, {{"rank", weft::test::run_as_rank}});
 }
