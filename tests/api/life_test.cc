@@ -420,7 +420,8 @@ int call_without_peer(ncclComm_t comm) {
 
 }  // namespace
 
-int exit_with(const std::string& how) {
+int exit_with(const std::vector<std::string>& arguments) {
+  const std::string& how = arguments.at(0);
   static Holder before_library;  // its destructor runs after those of the library
   Holder& late = global_holder();
   if (how == "init_in_background") {
