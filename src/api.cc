@@ -5,6 +5,7 @@
 #include "bootstrap/bootstrap.h"
 #include "close.h"
 #include "device_scope.h"
+#include "estimate.h"
 #include "split.h"
 
 namespace weft {
@@ -65,6 +66,27 @@ ncclResult_t init_all(ncclComm_t* comms, int count, const int* devlist) {
     throw;
   }
   std::copy(made.begin(), made.end(), comms);
+  return ncclSuccess;
+}
+
+constexpr unsigned kSimMagic = 0x74685283;
+
+// Communicators work side by side.
+ncclResult_t simulate_end(ncclSimInfo_t* info) {
+  const auto calls = Group::current().discard();  // whatever is wrong with `info`
+  require_pointer("ncclGroupSimulateEnd", "simInfo", info);
+  if (info->magic != kSimMagic ||
+      info->size < offsetof(ncclSimInfo_t, estimatedTime) + sizeof(float))
+    fail(ncclInvalidArgument,
+         "ncclGroupSimulateEnd: simInfo has magic {:#x} and size {}: it must start as "
+         "NCCL_SIM_INFO_INITIALIZER",
+         info->magic, info->size);
+  double longest = 0;
+  for (const Group::Calls& each : calls)
+    longest = std::max(
+        longest,
+        estimate_us(each.requests, communicator_of(each.handle, "ncclGroupSimulateEnd")->size()));
+  info->estimatedTime = float(longest);
   return ncclSuccess;
 }
 
@@ -209,4 +231,9 @@ ncclResult_t ncclGroupStart() {
 WEFT_API(ncclGroupEnd)
 ncclResult_t ncclGroupEnd() {
   return guard([] { return Group::current().end(); });
+}
+
+WEFT_API(ncclGroupSimulateEnd)
+ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo) {
+  return guard([&] { return simulate_end(simInfo); });
 }

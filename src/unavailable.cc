@@ -27,9 +27,6 @@ ncclResult_t ncclCommShrink(ncclComm_t, int*, int, ncclComm_t*, ncclConfig_t*, i
   return unavailable(__func__);
 }
 
-WEFT_API(ncclGroupSimulateEnd)
-ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t*) { return unavailable(__func__); }
-
 WEFT_API(mscclLoadAlgo)
 ncclResult_t mscclLoadAlgo(const char*, mscclAlgoHandle_t*, int) { return unavailable(__func__); }
 

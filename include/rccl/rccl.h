@@ -280,9 +280,14 @@ ncclResult_t ncclCommCount(const ncclComm_t comm, int* count);
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device);
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank);
 
-// Collective: ranks of equal `color` >= 0 form a new communicator, ordered by `key`, then by old
-// rank; NCCL_SPLIT_NOCOLOR stores NULL. `config` NULL: the parent's. Not in this version:
-// ncclInvalidUsage.
+// Collective: ranks of equal `color` >= 0 form a new communicator on their devices, ordered by
+// `key`, then by old rank; NCCL_SPLIT_NOCOLOR stores NULL. `config` NULL: the parent's. Kernels of
+// the parent may run meanwhile; the new communicator shares nothing with it. Legal in a group, also
+// several times: then it happens at the end. Of a parent with blocking = 0: ncclInProgress, and
+// *newcomm is stored before the parent's ncclCommGetAsyncError says something else. Arguments that
+// are wrong on one rank (ncclInvalidArgument) are an error of all, and leave the parent as it was.
+// A rank that does not call within the init timeout: ncclSystemError, and the parent is of no use
+// any more.
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm,
                            ncclConfig_t* config);
 
@@ -294,13 +299,19 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeR
 
 // ---- Registered memory ----
 
-// Says that `size` bytes at `buff` will be used often; *handle takes them back. Local and quick.
-// Not in this version: ncclInvalidUsage.
+// Says that `size` bytes at `buff`, device memory of any kind, will be used often; *handle takes
+// them back. Local and quick. Size 0 stores NULL. Memory that was registered is taken back before
+// it is freed, at the latest by ncclCommDestroy. Errors: ncclInvalidArgument for host memory, for a
+// handle that is none of this communicator's; taking back NULL: ncclSuccess. Threads: any thread.
 ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buff, size_t size, void** handle);
 ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle);
 
 // Collective: every rank gives a buffer from ncclMemAlloc, its start aligned to
-// NCCL_WIN_REQUIRED_ALIGNMENT bytes; *win names them all. Not in this version: ncclInvalidUsage.
+// NCCL_WIN_REQUIRED_ALIGNMENT bytes; *win names them all, and is NULL when all sizes are 0. Legal
+// in a group: then it happens at the end. With NCCL_WIN_COLL_SYMMETRIC sizes and offsets from the
+// start of the allocation are equal on all ranks. Errors are those of all ranks:
+// ncclInvalidArgument for a buffer or flags that one of them cannot use, ncclInvalidUsage when they
+// do not fit each other. Deregistering is local; NULL: ncclSuccess.
 ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size, ncclWindow_t* win,
                                     int winFlags);
 ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win);
@@ -308,8 +319,11 @@ ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win);
 // ---- Reductions of one's own ----
 
 // Stores an op of this communicator that multiplies every input by *scalar (of type `datatype`) and
-// sums. Usable with that type only, until ncclRedOpDestroy, which operations already issued
-// survive. Not in this version: ncclInvalidUsage.
+// sums. Each rank makes its own; scalars may differ. Usable with that type only, until
+// ncclRedOpDestroy, which operations already issued survive. With ncclScalarDevice *scalar is read
+// when an operation runs and must be there until then. Errors: ncclInvalidArgument for a scalar
+// that is not in memory of that residence, for an op that is the library's, another communicator's
+// or was destroyed. Threads: any thread.
 ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t datatype,
                                       ncclScalarResidence_t residence, ncclComm_t comm);
 ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
@@ -322,43 +336,41 @@ ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
                            ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                            hipStream_t stream);
 
-// ncclAllReduce, then acc[i] is added once to every recvbuff[i]; acc holds `count` elements on each
-// rank and must not be NULL. In place: sendbuff == recvbuff. Not in this version: ncclInvalidUsage.
+// ncclAllReduce, then acc[i] is added once to every recvbuff[i]; acc holds `count` elements, the
+// same on each rank, and must not be NULL. In place: sendbuff == recvbuff, acc == recvbuff, or
+// both.
 ncclResult_t ncclAllReduceWithBias(const void* sendbuff, void* recvbuff, size_t count,
                                    ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                                    hipStream_t stream, const void* acc);
 
 // recvbuff[i] on rank `root` = op over all ranks of sendbuff[i]; recvbuff of other ranks is not
-// used and may be NULL. In place: sendbuff == recvbuff. Not in this version: ncclInvalidUsage.
+// used and may be NULL. In place: sendbuff == recvbuff.
 ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                         ncclRedOp_t op, int root, ncclComm_t comm, hipStream_t stream);
 
 // recvbuff on every rank = sendbuff of `root`; sendbuff of other ranks is not used and may be NULL.
-// In place: sendbuff == recvbuff. Not in this version: ncclInvalidUsage.
+// In place: sendbuff == recvbuff.
 ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count,
                            ncclDataType_t datatype, int root, ncclComm_t comm, hipStream_t stream);
 
-// ncclBroadcast in place: `buff` is read on `root` and written elsewhere. Not in this version:
-// ncclInvalidUsage.
+// ncclBroadcast in place: `buff` is read on `root` and written elsewhere.
 ncclResult_t ncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
                        hipStream_t stream);
 
 // recvbuff[i] on rank r = op over all ranks of sendbuff[r * recvcount + i]; sendbuff holds nranks *
-// recvcount elements. In place: recvbuff == sendbuff + rank * recvcount. Not in this version:
-// ncclInvalidUsage.
+// recvcount elements. In place: recvbuff == sendbuff + rank * recvcount.
 ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
                                ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                                hipStream_t stream);
 
 // recvbuff[r * sendcount + i] on every rank = sendbuff[i] of rank r; recvbuff holds nranks *
-// sendcount elements. In place: sendbuff == recvbuff + rank * sendcount. Not in this version:
-// ncclInvalidUsage.
+// sendcount elements. In place: sendbuff == recvbuff + rank * sendcount.
 ncclResult_t ncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount,
                            ncclDataType_t datatype, ncclComm_t comm, hipStream_t stream);
 
 // recvbuff[p * count + i] on rank r = sendbuff[r * count + i] of rank p; both hold nranks * count
-// elements. Never in place. ncclAllToAll is an older spelling of the same. Not in this version:
-// ncclInvalidUsage.
+// elements. In place: sendbuff == recvbuff, which RCCL and NCCL do not offer. ncclAllToAll is an
+// older spelling of the same.
 ncclResult_t ncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count,
                           ncclDataType_t datatype, ncclComm_t comm, hipStream_t stream);
 ncclResult_t ncclAllToAll(const void* sendbuff, void* recvbuff, size_t count,
@@ -367,7 +379,7 @@ ncclResult_t ncclAllToAll(const void* sendbuff, void* recvbuff, size_t count,
 // sendcounts[p] elements at sendbuff + sdispls[p] go to rank p; recvcounts[p] from rank p arrive at
 // recvbuff + rdispls[p]. The arrays lie on the host, hold nranks entries counted in elements, and
 // are read during the call. Counts of a pair agree on both ranks and may be 0. Never in place.
-// ncclAllToAllv is an older spelling of the same. Not in this version: ncclInvalidUsage.
+// ncclAllToAllv is an older spelling of the same.
 ncclResult_t ncclAlltoAllv(const void* sendbuff, const size_t sendcounts[], const size_t sdispls[],
                            void* recvbuff, const size_t recvcounts[], const size_t rdispls[],
                            ncclDataType_t datatype, ncclComm_t comm, hipStream_t stream);
@@ -376,22 +388,19 @@ ncclResult_t ncclAllToAllv(const void* sendbuff, const size_t sendcounts[], cons
                            ncclDataType_t datatype, ncclComm_t comm, hipStream_t stream);
 
 // recvbuff[r * count + i] on `root` = sendbuff[i] of rank r; recvbuff is used on root only and
-// holds nranks * count elements. In place on root: sendbuff == recvbuff + root * count. Not in this
-// version: ncclInvalidUsage.
+// holds nranks * count elements. In place on root: sendbuff == recvbuff + root * count.
 ncclResult_t ncclGather(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                         int root, ncclComm_t comm, hipStream_t stream);
 
 // recvbuff[i] on rank r = sendbuff[r * count + i] of `root`; sendbuff is used on root only and
-// holds nranks * count elements. In place on root: recvbuff == sendbuff + root * count. Not in this
-// version: ncclInvalidUsage.
+// holds nranks * count elements. In place on root: recvbuff == sendbuff + root * count.
 ncclResult_t ncclScatter(const void* sendbuff, void* recvbuff, size_t count,
                          ncclDataType_t datatype, int root, ncclComm_t comm, hipStream_t stream);
 
 // ---- Point to point ----
 
 // The n-th send to a peer meets the n-th receive there from this rank, with equal count and
-// datatype. A rank that sends and receives, or sends to itself, puts both calls in one group. Not
-// in this version: ncclInvalidUsage.
+// datatype. A rank that sends and receives, or sends to itself, puts both calls in one group.
 ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype, int peer,
                       ncclComm_t comm, hipStream_t stream);
 ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer,
@@ -409,8 +418,9 @@ ncclResult_t ncclGroupStart(void);
 // group: ncclInvalidArgument. Threads: any thread, any time.
 ncclResult_t ncclGroupEnd(void);
 
-// Ends the group without starting anything, and stores an estimate of the time it would take. Not
-// in this version: ncclInvalidUsage.
+// Ends the group without starting anything, and stores an estimate of the time it would take; an
+// inner end stores 0. The group is gone whatever the result. Errors: ncclInvalidUsage without a
+// group, the error of a call in it, ncclInvalidArgument for NULL or a wrong magic.
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
 
 // ---- Custom schedules ----

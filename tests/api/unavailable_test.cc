@@ -26,7 +26,6 @@ struct Refused {
 
 const Refused kRefused[] = {
     ROW(ncclCommShrink),
-    ROW(ncclGroupSimulateEnd),
     ROW(mscclLoadAlgo),
     ROW(mscclRunAlgo),
     ROW(mscclUnloadAlgo),
