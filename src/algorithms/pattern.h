@@ -5,8 +5,11 @@
 
 #include <cstdint>
 
+#include "algorithms/collective.h"
 #include "algorithms/patterns/direct.h"
+#include "algorithms/patterns/pat.h"
 #include "algorithms/patterns/ring.h"
+#include "algorithms/patterns/tree.h"
 
 namespace weft {
 
@@ -25,8 +28,23 @@ enum class PatternId : uint8_t {
   kShardedReduce,
   kDirectGather,
   kDirectScatter,
+  kTreeAllReduce,
+  kPatAllGather,
+  kPatReduceScatter,
 };
-inline constexpr int kPatternCount = 14;
+inline constexpr int kPatternCount = 17;
+
+// What a pattern does.
+constexpr Collective pattern_collective(PatternId id) {
+  constexpr Collective kCollectives[kPatternCount] = {
+      Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,
+      Collective::kBroadcast, Collective::kReduce,        Collective::kAllReduce,
+      Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,
+      Collective::kAllToAll,  Collective::kBroadcast,     Collective::kReduce,
+      Collective::kGather,    Collective::kScatter,       Collective::kAllReduce,
+      Collective::kAllGather, Collective::kReduceScatter};
+  return kCollectives[int(id)];
+}
 
 // Calls f with the pattern itself, an empty value.
 template <class F>
@@ -58,6 +76,12 @@ WEFT_HD constexpr auto with_pattern(PatternId id, F f) {
       return f(ShardedReduce{});
     case PatternId::kDirectGather:
       return f(DirectGather{});
+    case PatternId::kTreeAllReduce:
+      return f(TreeAllReduce{});
+    case PatternId::kPatAllGather:
+      return f(PatAllGather{});
+    case PatternId::kPatReduceScatter:
+      return f(PatReduceScatter{});
     case PatternId::kDirectScatter:
       break;
   }
@@ -75,6 +99,22 @@ WEFT_HD constexpr int pattern_chunks(PatternId id, int n) {
 
 WEFT_HD constexpr Step pattern_step(PatternId id, const Spot& at, int hop) {
   return with_pattern(id, [&](auto pattern) { return decltype(pattern)::step(at, hop); });
+}
+
+// Whether it may run without credits, over two slots a flow that are overwritten in turn, with one
+// slice a chunk (LL). Legal where a place, before it sends to another for the third time, has heard
+// from that one that it took the first (tests/sim/exchange_test.cc).
+constexpr bool exchanges(PatternId id) {
+  return id == PatternId::kOneShotAllReduce || id == PatternId::kTwoShotAllReduce ||
+         id == PatternId::kDirectReduceScatter || id == PatternId::kDirectAllGather ||
+         id == PatternId::kDirectAllToAll || id == PatternId::kTreeAllReduce;
+}
+
+// Slots that a flow with credits must have, as a multiple of the slices of a chunk: fewer may
+// deadlock. Most patterns get by with a slot more than a chunk has slices (patterns_test.cc).
+constexpr int flow_chunks(PatternId id) {
+  const bool aggregates = id == PatternId::kPatAllGather || id == PatternId::kPatReduceScatter;
+  return aggregates ? PatOrder::kChunksInFlight : 2;
 }
 
 }  // namespace weft

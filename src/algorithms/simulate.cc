@@ -1,150 +1,307 @@
-// The simulator of patterns (simulate.h). Each place runs its steps slice by slice, as a block of
-// the engine does; a step can run when all it receives has come and all it sends has a free slot.
-// Places take turns in a random order.
+// The simulator of patterns (simulate.h). Each place runs its moves slice by slice, as a block of
+// the engine does; a move can run when all it receives has come and all it sends has a free slot.
+// Places take turns in a random order. With credits the order cannot matter (each place is
+// deterministic and waits for one thing at a time); without, what is sure in every order is
+// followed by clocks: what a place knows of how far the others are.
 #include "algorithms/simulate.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
-#include <map>
+#include <memory>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <utility>
-#include <vector>
+
+#include "algorithms/sub_steps.h"
 
 namespace weft {
 namespace {
 
+constexpr size_t kExchangeSlots = 2;
+
+using Clock = std::vector<uint32_t>;  // by place: moves that are known to be done
+
 // What stands for the data of one slice.
 struct Mark {
   uint64_t contributions = 0;
+  int input_chunk = 0;
   bool finished = false;
-  int loop = 0, chunk = 0, slice = 0;
   int64_t path = 0;  // messages it took to get here
 };
 
-using Outputs = std::map<std::pair<int, int>,
-                         std::vector<Mark>>;  // by (loop, chunk): one mark per slice written
+struct Message {
+  Mark mark;
+  int loop = 0, chunk = 0, slice = 0;
+  std::shared_ptr<const Clock> clock;
+};
+
+struct Flow {
+  std::vector<Message> sent;
+  size_t taken = 0;
+  std::vector<uint32_t> taken_at;  // by message: the receiver's move that took it
+
+  size_t waiting() const { return sent.size() - taken; }
+};
 
 class Run {
  public:
   explicit Run(const Simulation& s)
-      : s_(s),
-        links_(size_t(s.places) * s.places),
-        outputs_(s.places),
-        at_(s.places),
-        random_(s.seed) {}
+      : s_(s), flows_(size_t(s.places) * s.places), at_(s.places), random_(s.seed) {
+    if (s.exchange) clocks_.assign(s.places, Clock(s.places));
+  }
 
   SimulationResult go() {
+    prepare();
     std::vector<int> order(s_.places);
-    for (int p = 0; p < s_.places; ++p) order[p] = p;
-    for (bool moved = true; moved && result_.error.empty();) {
+    std::iota(order.begin(), order.end(), 0);
+    for (bool moved = true; moved && right();) {
       std::shuffle(order.begin(), order.end(), random_);
       moved = false;
-      for (int place : order) moved |= turn(place);
+      for (int place : order) moved |= right() && turn(place);
     }
-    if (result_.error.empty()) check_end();
+    if (right()) check_end();
     return result_;
   }
 
  private:
   struct Position {
-    int loop = 0, hop = 0, slice = 0;
+    int loop = 0;
+    size_t move = 0;
+    int slice = 0;
   };
+  // A program, as moves of each place.
+  using Moves = std::vector<std::vector<SubStep>>;
 
-  std::deque<Mark>& link(int from, int to) { return links_[size_t(from) * s_.places + to]; }
+  bool right() const { return result_.error.empty(); }
+  int loops() const { return s_.loops * int(s_.programs.size()); }
+  size_t index(int loop) const { return size_t(loop / s_.loops); }
+  const Program& program(int loop) const { return s_.programs[index(loop)]; }
+  const std::vector<SubStep>& moves(int place, int loop) const {
+    return moves_[index(loop)][place];
+  }
+  int slices(int loop, int chunk) const {
+    return s_.slices ? s_.slices(loop, chunk) : s_.slices_per_chunk;
+  }
+  Flow& flow(int from, int to) { return flows_[size_t(from) * s_.places + to]; }
+  // Slices written of an output chunk.
+  int& written(int place, int loop, int chunk) {
+    return written_[place][first_chunk_[loop] + size_t(chunk)];
+  }
+  bool done(int place) const { return at_[place].loop == loops(); }
 
-  bool done(int place) const { return at_[place].loop == s_.loops; }
+  void prepare() {
+    for (const Program& program : s_.programs) {
+      Moves all(s_.places);
+      for (int place = 0; place < s_.places; ++place)
+        for (int hop = 0; hop < program.hops && right(); ++hop) {
+          const Step step = program.step(place, hop);
+          check_step(program, step, place, hop);
+          if (right()) add_sub_steps(all[place], step, place, s_.places, hop);
+        }
+      moves_.push_back(std::move(all));
+    }
+    size_t chunks = 0;
+    for (int loop = 0; loop < loops(); ++loop) {
+      first_chunk_.push_back(chunks);
+      chunks += size_t(program(loop).chunks);
+    }
+    written_.assign(s_.places, std::vector<int>(chunks));
+  }
 
-  // Runs the next slice of `place` if it can; a random number of turns later it may run more.
+  void check_step(const Program& program, const Step& step, int place, int hop) {
+    const auto refuse = [&](const char* what) {
+      if (right())
+        result_.error = fmt::format("place {} of {}, hop {}: {}", place, s_.places, hop, what);
+    };
+    if (step.chunk < 0 || step.chunk >= program.chunks) refuse("no such chunk");
+    if (step.by_peer) {
+      if (step.recv.any() && step.send.any()) refuse("a step by peer that sends and receives");
+      if (step.send.any() && !step.read_input) refuse("sends by peer and does not read the input");
+      if (step.recv.any() && step.read_input) refuse("a step by peer that would reduce");
+      if (step.finish) refuse("a step by peer that finishes");
+      if (program.chunks < s_.places) refuse("a step by peer and no chunk for each peer");
+    }
+    for (const Peers& peers : {step.recv, step.send}) {
+      std::vector<bool> seen(s_.places);
+      for (int i = 0; i < peers.candidates(s_.places); ++i) {
+        const int peer = peers.at(i, place);
+        if (peer < 0) continue;
+        if (peer >= s_.places) return refuse("no such place");
+        if (peer == place) return refuse("talks to itself");
+        if (seen[peer]) return refuse("the same place twice");
+        seen[peer] = true;
+      }
+    }
+  }
+
+  // Runs the next slice of `place` if it can.
   bool turn(int place) {
-    if (done(place)) return false;
-    const Position at = at_[place];
-    const Step step = s_.step(place, at.hop);
-    if (step.recv.any() && link(step.recv.place, place).empty()) return false;
-    if (step.send.any() && int(link(place, step.send.place).size()) >= s_.fifo_slots) return false;
-    run(place, at, step);
-    advance(place);
+    Position& at = at_[place];
+    skip(place);
+    if (done(place) || !why_not(place).empty()) return false;
+    run(place, at, moves(place, at.loop)[at.move]);
+    ++at.slice;
+    skip(place);
     return true;
   }
 
-  void run(int place, const Position& at, const Step& step) {
+  // Over what is done, and over moves of empty chunks.
+  void skip(int place) {
+    Position& at = at_[place];
+    while (!done(place)) {
+      const auto& all = moves(place, at.loop);
+      if (at.move == all.size()) {
+        at = {at.loop + 1, 0, 0};
+      } else if (at.slice >= slices(at.loop, all[at.move].chunk)) {
+        ++at.move;
+        at.slice = 0;
+      } else {
+        return;
+      }
+    }
+  }
+
+  // What the next move of `place` waits for; empty: nothing.
+  std::string why_not(int place) {
+    const SubStep& move = moves(place, at_[place].loop)[at_[place].move];
+    for (int from : move.recv)
+      if (flow(from, place).waiting() == 0) return fmt::format("data from {}", from);
+    if (s_.exchange) return "";
+    for (int to : move.send)
+      if (flow(place, to).waiting() >= size_t(s_.fifo_slots)) return fmt::format("room at {}", to);
+    return "";
+  }
+
+  void run(int place, const Position& at, const SubStep& move) {
     std::optional<Mark> mark;
-    if (step.read_input) mark = Mark{uint64_t(1) << place, false, at.loop, step.chunk, at.slice, 0};
-    if (step.recv.any()) {
-      const Mark got = link(step.recv.place, place).front();
-      link(step.recv.place, place).pop_front();
-      if (got.loop != at.loop || got.chunk != step.chunk || got.slice != at.slice)
+    if (move.read_input) mark = read(place, at, move.chunk);
+    if (s_.exchange) ++clocks_[place][place];
+    for (int from : move.recv) {
+      const Message message = take(from, place);
+      const bool same_chunk = program(at.loop).segments || message.chunk == move.chunk;
+      if (message.loop != at.loop || !same_chunk || message.slice != at.slice)
         return wrong(place, at,
                      fmt::format("received chunk {} of loop {} slice {}, expected chunk {}",
-                                 got.chunk, got.loop, got.slice, step.chunk));
-      mark = mark ? join(place, at, *mark, got) : got;
+                                 message.chunk, message.loop, message.slice, move.chunk));
+      mark = mark ? join(place, at, *mark, message.mark) : message.mark;
     }
     if (!mark) return wrong(place, at, "a step with nothing to take");
-    if (step.finish && s_.places > 1 && !(step.recv.any() && step.read_input))
-      return wrong(place, at, "finishes without reducing");
-    if (step.finish && mark->finished) return wrong(place, at, "finished twice");
-    mark->finished |= step.finish;
-    if (step.write_output) outputs_[place][{at.loop, step.chunk}].push_back(*mark);
-    if (!step.send.any()) return;
-    ++mark->path;
-    link(place, step.send.place).push_back(*mark);
-    ++result_.messages;
-    result_.longest_path = std::max(result_.longest_path, mark->path);
+    if (move.finish) finish(place, at, move, *mark);
+    if (!move.write_output && move.send.empty() && s_.places > 1)
+      return wrong(place, at, "takes something and gives it to nobody");
+    if (move.write_output) write(place, at, move.chunk, *mark);
+    if (!move.send.empty()) send(place, at, move, *mark);
+  }
+
+  Mark read(int place, const Position& at, int chunk) {
+    if (written(place, at.loop, chunk) > at.slice)
+      wrong(place, at, fmt::format("reads input chunk {}, overwritten in place", chunk));
+    return {uint64_t(1) << place, chunk, false, 0};
+  }
+
+  Message take(int from, int place) {
+    Flow& flow = this->flow(from, place);
+    Message message = flow.sent[flow.taken++];
+    if (s_.exchange) {
+      Clock& mine = clocks_[place];
+      flow.taken_at.push_back(mine[place]);
+      for (int p = 0; p < s_.places; ++p) mine[p] = std::max(mine[p], (*message.clock)[p]);
+    }
+    return message;
   }
 
   Mark join(int place, const Position& at, Mark a, const Mark& b) {
+    if (!program(at.loop).reduces) wrong(place, at, "reduces");
     if (a.contributions & b.contributions) wrong(place, at, "a contribution was taken twice");
     if (a.finished || b.finished) wrong(place, at, "reduced something that was finished");
+    if (a.input_chunk != b.input_chunk) wrong(place, at, "reduced different chunks");
     a.contributions |= b.contributions;
     a.path = std::max(a.path, b.path);
     return a;
   }
 
-  void advance(int place) {
-    Position& at = at_[place];
-    if (++at.slice < s_.slices_per_chunk) return;
-    at.slice = 0;
-    if (++at.hop < s_.hops) return;
-    at.hop = 0;
-    ++at.loop;
+  void finish(int place, const Position& at, const SubStep& move, Mark& mark) {
+    if (s_.places > 1 && move.recv.size() + move.read_input < 2)
+      wrong(place, at, "finishes without reducing");
+    if (mark.finished) wrong(place, at, "finished twice");
+    mark.finished = true;
+  }
+
+  void write(int place, const Position& at, int chunk, const Mark& mark) {
+    const Expected expected = program(at.loop).expected(place, chunk);
+    int& count = written(place, at.loop, chunk);
+    if (count != at.slice)
+      return wrong(place, at,
+                   fmt::format("slice {} of output chunk {} is written now", count, chunk));
+    ++count;
+    if (mark.contributions != expected.contributions || mark.input_chunk != expected.input_chunk ||
+        mark.finished != program(at.loop).reduces)
+      wrong(
+          place, at,
+          fmt::format("output chunk {} gets chunk {} of {:#x}{}, expected chunk {} of {:#x}", chunk,
+                      mark.input_chunk, mark.contributions, mark.finished ? " finished" : "",
+                      expected.input_chunk, expected.contributions));
+  }
+
+  void send(int place, const Position& at, const SubStep& move, Mark mark) {
+    Message message{mark, at.loop, move.chunk, at.slice, nullptr};
+    ++message.mark.path;
+    result_.longest_path = std::max(result_.longest_path, message.mark.path);
+    if (s_.exchange) message.clock = std::make_shared<Clock>(clocks_[place]);
+    for (int to : move.send) {
+      Flow& flow = this->flow(place, to);
+      if (s_.exchange) check_overwritten(place, at, to, flow);
+      flow.sent.push_back(message);
+      ++result_.messages;
+      result_.most_waiting = std::max(result_.most_waiting, int64_t(flow.waiting()));
+    }
+  }
+
+  // The slice that the next one overwrites must be known, here, to have been taken.
+  void check_overwritten(int place, const Position& at, int to, const Flow& flow) {
+    if (flow.sent.size() < kExchangeSlots) return;
+    const size_t old = flow.sent.size() - kExchangeSlots;
+    if (old >= flow.taken || clocks_[place][to] < flow.taken_at[old])
+      wrong(place, at,
+            fmt::format("overwrites slice {} of its flow to {}, which may not be taken", old, to));
   }
 
   void check_end() {
     for (int p = 0; p < s_.places; ++p)
-      if (!done(p)) return wrong(p, at_[p], "deadlock: waits for ever");
-    for (const auto& link : links_)
-      if (!link.empty()) return wrong(0, at_[0], "a message was sent and never received");
+      if (!done(p)) return wrong(p, at_[p], "deadlock: waits for " + why_not(p));
+    for (int from = 0; from < s_.places; ++from)
+      for (int to = 0; to < s_.places; ++to)
+        if (flow(from, to).waiting() != 0)
+          return wrong(from, at_[from], fmt::format("place {} does not take a message", to));
     for (int p = 0; p < s_.places; ++p)
-      for (int loop = 0; loop < s_.loops; ++loop)
-        for (int chunk = 0; chunk < s_.places; ++chunk) check_output(p, loop, chunk);
+      for (int loop = 0; loop < loops(); ++loop)
+        for (int chunk = 0; chunk < program(loop).chunks; ++chunk) check_output(p, loop, chunk);
   }
 
   void check_output(int place, int loop, int chunk) {
-    const uint64_t expected = s_.expected(place, chunk);
-    const auto& marks = outputs_[place][{loop, chunk}];
-    const Position at{loop, s_.hops, 0};
-    if (marks.size() != (expected != 0 ? size_t(s_.slices_per_chunk) : 0))
-      return wrong(place, at, fmt::format("chunk {} was written {} times", chunk, marks.size()));
-    for (size_t slice = 0; slice < marks.size(); ++slice)
-      if (marks[slice].contributions != expected || !marks[slice].finished ||
-          marks[slice].slice != int(slice))
-        wrong(place, at,
-              fmt::format("chunk {} slice {} holds {:#x}, expected {:#x}", chunk, slice,
-                          marks[slice].contributions, expected));
+    const bool wanted = program(loop).expected(place, chunk).contributions != 0;
+    const int count = written(place, loop, chunk);
+    if (count != (wanted ? slices(loop, chunk) : 0))
+      wrong(place, {loop, 0, 0}, fmt::format("{} slices of chunk {} were written", count, chunk));
   }
 
   void wrong(int place, const Position& at, const std::string& what) {
-    if (result_.error.empty())
-      result_.error = fmt::format("place {} of {}, loop {}, hop {}, slice {}: {}", place, s_.places,
-                                  at.loop, at.hop, at.slice, what);
+    if (!right()) return;
+    const bool in_move = at.loop < loops() && at.move < moves(place, at.loop).size();
+    result_.error =
+        fmt::format("place {} of {}, loop {}, hop {}, slice {}: {}", place, s_.places, at.loop,
+                    in_move ? moves(place, at.loop)[at.move].hop : -1, at.slice, what);
   }
 
   const Simulation& s_;
-  std::vector<std::deque<Mark>> links_;
-  std::vector<Outputs> outputs_;
+  std::vector<Moves> moves_;  // by program
+  std::vector<Flow> flows_;
+  std::vector<size_t> first_chunk_;        // by loop, in written_
+  std::vector<std::vector<int>> written_;  // by place
   std::vector<Position> at_;
+  std::vector<Clock> clocks_;
   std::mt19937_64 random_;
   SimulationResult result_;
 };
@@ -152,5 +309,47 @@ class Run {
 }  // namespace
 
 SimulationResult simulate(const Simulation& simulation) { return Run(simulation).go(); }
+
+Expected expected_output(Collective collective, const Spot& at, int chunk) {
+  const uint64_t all = at.n == 64 ? ~uint64_t(0) : (uint64_t(1) << at.n) - 1;
+  const auto only = [](int place) { return uint64_t(1) << place; };
+  switch (collective) {
+    case Collective::kBroadcast:
+      return {only(at.root), chunk};
+    case Collective::kReduce:
+      return at.is_root() ? Expected{all, chunk} : Expected{};
+    case Collective::kAllReduce:
+      return {all, chunk};
+    case Collective::kReduceScatter:
+      return chunk == at.place ? Expected{all, chunk} : Expected{};
+    case Collective::kAllGather:
+      return {only(chunk), chunk};
+    case Collective::kAllToAll:
+      return {only(chunk), at.place};
+    case Collective::kGather:
+      return at.is_root() ? Expected{only(chunk), chunk} : Expected{};
+    case Collective::kScatter:
+      return chunk == at.place ? Expected{only(at.root), chunk} : Expected{};
+    case Collective::kSend:
+    case Collective::kRecv:
+      break;
+  }
+  return {};
+}
+
+Program program_of(PatternId id, int n, int root, int channel) {
+  const Collective collective = pattern_collective(id);
+  const auto spot = [=](int place) { return Spot{place, n, root, channel}; };
+  Program program;
+  program.hops = pattern_hops(id, n);
+  program.chunks = pattern_chunks(id, n);
+  program.reduces = reduces(collective);
+  program.segments = collective == Collective::kAllToAll;
+  program.step = [=](int place, int hop) { return pattern_step(id, spot(place), hop); };
+  program.expected = [=](int place, int chunk) {
+    return expected_output(collective, spot(place), chunk);
+  };
+  return program;
+}
 
 }  // namespace weft

@@ -1,36 +1,63 @@
-// Runs a pattern on the CPU with marks instead of data, and says whether it is right: every output
-// complete and written once, every contribution taken once, every message what its receiver
-// expects, no deadlock. Used by tests for every pattern and rank count, and before a schedule that
-// came from outside is trusted.
+// Runs programs of places on the CPU with marks instead of data, and says whether they are right:
+// every output complete, of the right parts and written once, every contribution taken once, every
+// message what its receiver expects, nothing read that an operation in place has overwritten, no
+// deadlock. Used by tests for every pattern and rank count, and before a schedule that came from
+// outside is trusted.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
-#include "algorithms/step.h"
+#include "algorithms/pattern.h"
 
 namespace weft {
 
-// A pattern for the simulator. Sets of places are bit masks, so up to 64 places.
-struct Simulation {
-  int places = 1;
-  int hops = 0;
-  std::function<Step(int place, int hop)> step;
-  // Which contributions place `place` must find in chunk `chunk` of its output when all is done; 0:
-  // it must not write it.
-  std::function<uint64_t(int place, int chunk)> expected;
+// What an output chunk must hold at the end: chunk `input_chunk` of the inputs of a set of places,
+// as a bit mask. An empty set: the chunk must not be written.
+struct Expected {
+  uint64_t contributions = 0;
+  int input_chunk = 0;
+};
 
-  int loops = 1;
+Expected expected_output(Collective collective, const Spot& at, int chunk);
+
+// One loop of an operation.
+struct Program {
+  int hops = 0;
+  int chunks = 1;
+  bool reduces = false;
+  // Chunks are segments of one size, so one may be sent as one number and taken as another.
+  bool segments = false;
+  std::function<Step(int place, int hop)> step;
+  std::function<Expected(int place, int chunk)> expected;
+};
+
+Program program_of(PatternId id, int n, int root = 0, int channel = 0);
+
+struct Simulation {
+  int places = 1;  // up to 64
+  std::vector<Program> programs;
+  int loops = 1;  // of each program, one program after the other
+
   int slices_per_chunk = 1;
+  // Instead of slices_per_chunk where chunks differ: of a chunk in a loop, counted over all
+  // programs.
+  std::function<int(int loop, int chunk)> slices;
+
   int fifo_slots = 1;  // slices a sender may be ahead of its receiver
-  uint64_t seed = 1;   // of the order in which places take their turns
+  // No credits: a send never waits, and a flow's slice k+2 overwrites slice k. An error unless, in
+  // every order in which the places may run, slice k was taken before.
+  bool exchange = false;
+  uint64_t seed = 1;  // of the order in which places take their turns
 };
 
 struct SimulationResult {
   std::string error;         // empty: right
   int64_t messages = 0;      // slices sent in all
-  int64_t longest_path = 0;  // hops of the longest chain of messages that depend on one another
+  int64_t longest_path = 0;  // messages that one datum took to its last output, at most
+  int64_t most_waiting = 0;  // slices that waited in one flow, at most
 };
 
 SimulationResult simulate(const Simulation& simulation);

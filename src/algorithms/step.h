@@ -14,9 +14,11 @@
 
 namespace weft {
 
-// Where a pattern is asked: `place` of `n`, and the root of a rooted collective.
+// Where a pattern is asked: `place` of `n`, the root of a rooted collective, and the channel, for
+// patterns whose channels differ (tree.h).
 struct Spot {
   int place, n, root;
+  int channel = 0;
 
   WEFT_HD constexpr int next() const { return place == n - 1 ? 0 : place + 1; }
   WEFT_HD constexpr int previous() const { return place == 0 ? n - 1 : place - 1; }
