@@ -81,9 +81,7 @@ class Run {
   const std::vector<SubStep>& moves(int place, int loop) const {
     return moves_[index(loop)][place];
   }
-  int slices(int loop, int chunk) const {
-    return s_.slices ? s_.slices(loop, chunk) : s_.slices_per_chunk;
-  }
+  int slices(int loop, int chunk) const { return slices_[first_chunk_[loop] + size_t(chunk)]; }
   Flow& flow(int from, int to) { return flows_[size_t(from) * s_.places + to]; }
   // Slices written of an output chunk.
   int& written(int place, int loop, int chunk) {
@@ -106,41 +104,23 @@ class Run {
     for (int loop = 0; loop < loops(); ++loop) {
       first_chunk_.push_back(chunks);
       chunks += size_t(program(loop).chunks);
+      for (int chunk = 0; chunk < program(loop).chunks; ++chunk)
+        slices_.push_back(s_.slices ? s_.slices(loop, chunk) : s_.slices_per_chunk);
     }
     written_.assign(s_.places, std::vector<int>(chunks));
   }
 
   void check_step(const Program& program, const Step& step, int place, int hop) {
-    const auto refuse = [&](const char* what) {
-      if (right())
-        result_.error = fmt::format("place {} of {}, hop {}: {}", place, s_.places, hop, what);
-    };
-    if (step.chunk < 0 || step.chunk >= program.chunks) refuse("no such chunk");
-    if (step.by_peer) {
-      if (step.recv.any() && step.send.any()) refuse("a step by peer that sends and receives");
-      if (step.send.any() && !step.read_input) refuse("sends by peer and does not read the input");
-      if (step.recv.any() && step.read_input) refuse("a step by peer that would reduce");
-      if (step.finish) refuse("a step by peer that finishes");
-      if (program.chunks < s_.places) refuse("a step by peer and no chunk for each peer");
-    }
-    for (const Peers& peers : {step.recv, step.send}) {
-      std::vector<bool> seen(s_.places);
-      for (int i = 0; i < peers.candidates(s_.places); ++i) {
-        const int peer = peers.at(i, place);
-        if (peer < 0) continue;
-        if (peer >= s_.places) return refuse("no such place");
-        if (peer == place) return refuse("talks to itself");
-        if (seen[peer]) return refuse("the same place twice");
-        seen[peer] = true;
-      }
-    }
+    const std::string error = step_error(program, step, place, s_.places);
+    if (!error.empty() && right())
+      result_.error = fmt::format("place {} of {}, hop {}: {}", place, s_.places, hop, error);
   }
 
   // Runs the next slice of `place` if it can.
   bool turn(int place) {
     Position& at = at_[place];
     skip(place);
-    if (done(place) || !why_not(place).empty()) return false;
+    if (done(place) || !waits_for(place).none()) return false;
     run(place, at, moves(place, at.loop)[at.move]);
     ++at.slice;
     skip(place);
@@ -163,15 +143,19 @@ class Run {
     }
   }
 
-  // What the next move of `place` waits for; empty: nothing.
-  std::string why_not(int place) {
+  // What the next move of `place` waits for.
+  struct Wait {
+    int data_from = -1, room_at = -1;
+    bool none() const { return data_from < 0 && room_at < 0; }
+  };
+  Wait waits_for(int place) {
     const SubStep& move = moves(place, at_[place].loop)[at_[place].move];
     for (int from : move.recv)
-      if (flow(from, place).waiting() == 0) return fmt::format("data from {}", from);
-    if (s_.exchange) return "";
+      if (flow(from, place).waiting() == 0) return {.data_from = from};
+    if (s_.exchange) return {};
     for (int to : move.send)
-      if (flow(place, to).waiting() >= size_t(s_.fifo_slots)) return fmt::format("room at {}", to);
-    return "";
+      if (flow(place, to).waiting() >= size_t(s_.fifo_slots)) return {.room_at = to};
+    return {};
   }
 
   void run(int place, const Position& at, const SubStep& move) {
@@ -270,7 +254,7 @@ class Run {
 
   void check_end() {
     for (int p = 0; p < s_.places; ++p)
-      if (!done(p)) return wrong(p, at_[p], "deadlock: waits for " + why_not(p));
+      if (!done(p)) return deadlock(p, waits_for(p));
     for (int from = 0; from < s_.places; ++from)
       for (int to = 0; to < s_.places; ++to)
         if (flow(from, to).waiting() != 0)
@@ -278,6 +262,13 @@ class Run {
     for (int p = 0; p < s_.places; ++p)
       for (int loop = 0; loop < loops(); ++loop)
         for (int chunk = 0; chunk < program(loop).chunks; ++chunk) check_output(p, loop, chunk);
+  }
+
+  void deadlock(int place, const Wait& wait) {
+    const bool data = wait.data_from >= 0;
+    wrong(place, at_[place],
+          fmt::format("deadlock: waits for {} {}", data ? "data from" : "room at",
+                      data ? wait.data_from : wait.room_at));
   }
 
   void check_output(int place, int loop, int chunk) {
@@ -298,7 +289,8 @@ class Run {
   const Simulation& s_;
   std::vector<Moves> moves_;  // by program
   std::vector<Flow> flows_;
-  std::vector<size_t> first_chunk_;        // by loop, in written_
+  std::vector<int> slices_;                // by loop and chunk
+  std::vector<size_t> first_chunk_;        // by loop, in slices_ and written_
   std::vector<std::vector<int>> written_;  // by place
   std::vector<Position> at_;
   std::vector<Clock> clocks_;
@@ -309,47 +301,5 @@ class Run {
 }  // namespace
 
 SimulationResult simulate(const Simulation& simulation) { return Run(simulation).go(); }
-
-Expected expected_output(Collective collective, const Spot& at, int chunk) {
-  const uint64_t all = at.n == 64 ? ~uint64_t(0) : (uint64_t(1) << at.n) - 1;
-  const auto only = [](int place) { return uint64_t(1) << place; };
-  switch (collective) {
-    case Collective::kBroadcast:
-      return {only(at.root), chunk};
-    case Collective::kReduce:
-      return at.is_root() ? Expected{all, chunk} : Expected{};
-    case Collective::kAllReduce:
-      return {all, chunk};
-    case Collective::kReduceScatter:
-      return chunk == at.place ? Expected{all, chunk} : Expected{};
-    case Collective::kAllGather:
-      return {only(chunk), chunk};
-    case Collective::kAllToAll:
-      return {only(chunk), at.place};
-    case Collective::kGather:
-      return at.is_root() ? Expected{only(chunk), chunk} : Expected{};
-    case Collective::kScatter:
-      return chunk == at.place ? Expected{only(at.root), chunk} : Expected{};
-    case Collective::kSend:
-    case Collective::kRecv:
-      break;
-  }
-  return {};
-}
-
-Program program_of(PatternId id, int n, int root, int channel) {
-  const Collective collective = pattern_collective(id);
-  const auto spot = [=](int place) { return Spot{place, n, root, channel}; };
-  Program program;
-  program.hops = pattern_hops(id, n);
-  program.chunks = pattern_chunks(id, n);
-  program.reduces = reduces(collective);
-  program.segments = collective == Collective::kAllToAll;
-  program.step = [=](int place, int hop) { return pattern_step(id, spot(place), hop); };
-  program.expected = [=](int place, int chunk) {
-    return expected_output(collective, spot(place), chunk);
-  };
-  return program;
-}
 
 }  // namespace weft

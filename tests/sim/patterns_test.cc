@@ -18,8 +18,9 @@ std::function<int(int, int)> random_slices(PatternId id, int most, uint64_t seed
   const BufferShape shape = buffer_shape(pattern_collective(id), true);
   const bool segments = shape.input == Segments::kPerRank || shape.output == Segments::kPerRank;
   return [=](int loop, int chunk) {
-    std::mt19937_64 random(seed + uint64_t(loop) * 1000 + (segments ? 0 : uint64_t(chunk)));
-    return int(random() % uint64_t(most + 1));
+    constexpr uint64_t kMix = 0x9e3779b97f4a7c15;  // any odd number
+    const uint64_t mixed = (seed + uint64_t(loop) * 1000 + (segments ? 0 : uint64_t(chunk))) * kMix;
+    return int((mixed >> 32) % uint64_t(most + 1));
   };
 }
 
