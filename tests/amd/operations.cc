@@ -1,0 +1,113 @@
+#include "operations.h"
+
+#include <algorithm>
+
+namespace amd_test {
+
+// Products take ones and twos: 2^8 is exact in every type they are run with.
+uint64_t contribution(const Call& call, int rank, size_t index) {
+  if (call.op == ncclProd) return 1 + (size_t(rank) + index) % 2;
+  return (uint64_t(rank) * 7 + index) % uint64_t(call.element->largest + 1);
+}
+
+namespace {
+
+uint64_t reduced(const Call& call, size_t index) {
+  uint64_t value = contribution(call, 0, index);
+  for (int rank = 1; rank < call.ranks; ++rank) {
+    const uint64_t next = contribution(call, rank, index);
+    if (call.op == ncclProd) {
+      value *= next;
+    } else if (call.op == ncclMin || call.op == ncclMax) {
+      value = call.op == ncclMin ? std::min(value, next) : std::max(value, next);
+    } else {
+      value += next;
+    }
+  }
+  return value;
+}
+
+ncclResult_t all_reduce(const Call& c) {
+  return ncclAllReduce(c.input, c.output, c.count, c.element->type, c.op, c.comm, c.stream);
+}
+
+ncclResult_t reduce(const Call& c) {
+  return ncclReduce(c.input, c.output, c.count, c.element->type, c.op, c.root, c.comm, c.stream);
+}
+uint64_t reduced_at_root(const Call& call, size_t index) {
+  return call.rank == call.root ? reduced(call, index) : kUntouched;
+}
+
+ncclResult_t broadcast(const Call& c) {
+  return ncclBroadcast(c.input, c.output, c.count, c.element->type, c.root, c.comm, c.stream);
+}
+uint64_t of_root(const Call& call, size_t index) { return contribution(call, call.root, index); }
+
+ncclResult_t reduce_scatter(const Call& c) {
+  return ncclReduceScatter(c.input, c.output, c.count, c.element->type, c.op, c.comm, c.stream);
+}
+uint64_t reduced_part(const Call& call, size_t index) {
+  return reduced(call, size_t(call.rank) * call.count + index);
+}
+
+ncclResult_t all_gather(const Call& c) {
+  return ncclAllGather(c.input, c.output, c.count, c.element->type, c.comm, c.stream);
+}
+uint64_t gathered(const Call& call, size_t index) {
+  return contribution(call, int(index / call.count), index % call.count);
+}
+
+ncclResult_t all_to_all(const Call& c) {
+  return ncclAllToAll(c.input, c.output, c.count, c.element->type, c.comm, c.stream);
+}
+uint64_t exchanged(const Call& call, size_t index) {
+  return contribution(call, int(index / call.count),
+                      size_t(call.rank) * call.count + index % call.count);
+}
+
+ncclResult_t gather(const Call& c) {
+  return ncclGather(c.input, c.output, c.count, c.element->type, c.root, c.comm, c.stream);
+}
+uint64_t gathered_at_root(const Call& call, size_t index) {
+  return call.rank == call.root ? gathered(call, index) : kUntouched;
+}
+
+ncclResult_t scatter(const Call& c) {
+  return ncclScatter(c.input, c.output, c.count, c.element->type, c.root, c.comm, c.stream);
+}
+uint64_t scattered(const Call& call, size_t index) {
+  return contribution(call, call.root, size_t(call.rank) * call.count + index);
+}
+
+// To the next rank, from the one before.
+ncclResult_t send_receive(const Call& c) {
+  const int next = (c.rank + 1) % c.ranks, before = (c.rank + c.ranks - 1) % c.ranks;
+  ncclResult_t code = ncclGroupStart();
+  if (code == ncclSuccess)
+    code = ncclSend(c.input, c.count, c.element->type, next, c.comm, c.stream);
+  if (code == ncclSuccess)
+    code = ncclRecv(c.output, c.count, c.element->type, before, c.comm, c.stream);
+  const ncclResult_t end = ncclGroupEnd();
+  return code == ncclSuccess ? end : code;
+}
+uint64_t of_rank_before(const Call& call, size_t index) {
+  return contribution(call, (call.rank + call.ranks - 1) % call.ranks, index);
+}
+
+}  // namespace
+
+// name, reduces, gives_all, gets_all, run, wanted
+const Operation kOperations[] = {
+    {"all_reduce", true, false, false, all_reduce, reduced},
+    {"reduce", true, false, false, reduce, reduced_at_root},
+    {"broadcast", false, false, false, broadcast, of_root},
+    {"reduce_scatter", true, true, false, reduce_scatter, reduced_part},
+    {"all_gather", false, false, true, all_gather, gathered},
+    {"all_to_all", false, true, true, all_to_all, exchanged},
+    {"gather", false, false, true, gather, gathered_at_root},
+    {"scatter", false, true, false, scatter, scattered},
+    {"send_receive", false, false, false, send_receive, of_rank_before},
+};
+const size_t kOperationCount = std::size(kOperations);
+
+}  // namespace amd_test
