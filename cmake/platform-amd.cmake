@@ -13,11 +13,13 @@ set(WEFT_ROCM_PATH ${rocm_path} CACHE PATH "where include/hip is")
 find_program(WEFT_HIP_COMPILER NAMES clang++ clang++-19 clang++-21 clang++-22 clang++-20 HINTS ${WEFT_ROCM_PATH}/lib/llvm/bin ${WEFT_ROCM_PATH}/llvm/bin
              NAMES_PER_DIR NO_DEFAULT_PATH)
 find_program(WEFT_HIP_COMPILER NAMES clang++-19 clang++-21 clang++-22 clang++-20 REQUIRED)
-get_filename_component(hip_compiler_folder ${WEFT_HIP_COMPILER} DIRECTORY)
+# Its own folder, not that of a link to it: there the tools find each other (clang-offload-bundler looks for llvm-objcopy).
+get_filename_component(hip_compiler_folder ${WEFT_HIP_COMPILER} REALPATH)
+get_filename_component(hip_compiler_folder ${hip_compiler_folder} DIRECTORY)
 string(REGEX MATCH "-[0-9]+$" hip_compiler_version ${WEFT_HIP_COMPILER})
 foreach(tool clang-offload-bundler llvm-objdump llvm-readelf)
   string(MAKE_C_IDENTIFIER "WEFT_${tool}" variable)
-  find_program(${variable} NAMES ${tool}${hip_compiler_version} HINTS ${hip_compiler_folder} REQUIRED)
+  find_program(${variable} NAMES ${tool} ${tool}${hip_compiler_version} HINTS ${hip_compiler_folder} REQUIRED NAMES_PER_DIR)
 endforeach()
 
 find_path(WEFT_HIP_INCLUDE_DIR hip/hip_runtime.h HINTS ${WEFT_ROCM_PATH}/include REQUIRED)
@@ -41,12 +43,24 @@ set(WEFT_HIP_COMPILE ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_HIP_COMPILER} ${WEFT_
 # the machine-code checks (tests/machine_code) read the very files that the library carries.
 set(WEFT_HIP_DEVICE_FLAGS --cuda-device-only --no-gpu-bundle-output)
 
+# clang 21 does not hand -MD on to the compilation of a device; clang 19 and ccache know nothing better.
+execute_process(COMMAND ${WEFT_HIP_COMPILER} -dumpversion OUTPUT_VARIABLE hip_compiler_number OUTPUT_STRIP_TRAILING_WHITESPACE
+                COMMAND_ERROR_IS_FATAL ANY)
+function(weft_hip_dependencies variable output)
+  if(hip_compiler_number VERSION_LESS 20)
+    set(${variable} -MD -MF ${output}.d -MT ${output} PARENT_SCOPE)
+  else()
+    set(${variable} -Xclang -dependency-file -Xclang ${output}.d -Xclang -MT -Xclang ${output} -Xclang -sys-header-deps PARENT_SCOPE)
+  endif()
+endfunction()
+
 # weft_hip_code_object(output source architecture flags...)
 function(weft_hip_code_object output source architecture)
+  weft_hip_dependencies(dependencies ${output})
   add_custom_command(OUTPUT ${output} DEPENDS ${source} DEPFILE ${output}.d COMMAND_EXPAND_LISTS VERBATIM
                      COMMENT "Building HIP code object ${output}"
                      COMMAND ${WEFT_HIP_COMPILE} ${WEFT_HIP_DEVICE_FLAGS} --offload-arch=${architecture} ${ARGN}
-                             -MD -MF ${output}.d -MT ${output} -c ${source} -o ${output})
+                             ${dependencies} -c ${source} -o ${output})
 endfunction()
 
 # weft_add_kernels(target source name [definition...]): compiles a source that holds kernels into `target`: one code object

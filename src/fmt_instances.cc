@@ -14,7 +14,9 @@ template FMT_API auto detail::decimal_point_impl(detail::locale_ref) -> char;
 template FMT_API auto detail::locale_ref::get<std::locale>() const -> std::locale;
 template FMT_API detail::locale_ref::locale_ref(const std::locale&);
 template FMT_API void detail::buffer<char>::append(const char*, const char*);
+#if FMT_VERSION < 110000  // a template until then
 template FMT_API void detail::vformat_to(detail::buffer<char>&, string_view,
                                          basic_format_args<FMT_BUFFER_CONTEXT(char)>,
                                          detail::locale_ref);
+#endif
 FMT_END_NAMESPACE
