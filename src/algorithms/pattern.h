@@ -103,12 +103,16 @@ WEFT_HD constexpr Step pattern_step(PatternId id, const Spot& at, int hop) {
 
 // Whether it may run without credits, over two slots a flow that are overwritten in turn, with one
 // slice a chunk (LL). Legal where a place, before it sends to another for the third time, has heard
-// from that one that it took the first (tests/sim/exchange_test.cc).
+// from that one that it took the first (tests/sim/exchange_test.cc), and all flows of a place carry
+// equally many slices, since one counter serves them all. (A tree has the first only.)
 constexpr bool exchanges(PatternId id) {
   return id == PatternId::kOneShotAllReduce || id == PatternId::kTwoShotAllReduce ||
          id == PatternId::kDirectReduceScatter || id == PatternId::kDirectAllGather ||
-         id == PatternId::kDirectAllToAll || id == PatternId::kTreeAllReduce;
+         id == PatternId::kDirectAllToAll;
 }
+
+// Kinds of channels: even and odd ones differ in trees.
+constexpr int channel_kinds(PatternId id) { return id == PatternId::kTreeAllReduce ? 2 : 1; }
 
 // Slots that a flow with credits must have, as a multiple of the slices of a chunk: fewer may
 // deadlock. Most patterns get by with a slot more than a chunk has slices (patterns_test.cc).

@@ -11,14 +11,12 @@
 namespace weft {
 namespace {
 
-constexpr int kChannels = 2;  // an even and an odd one
-
 class Walk {
  public:
-  Walk(PatternId id, int n) : id_(id), n_(n), places_(n) {}
+  Walk(PatternId id, int n) : id_(id), n_(n), channels_(channel_kinds(id)), places_(n) {}
 
   PatternCost go() {
-    for (int channel = 0; channel < kChannels; ++channel) {
+    for (int channel = 0; channel < channels_; ++channel) {
       for (int place = 0; place < n_; ++place) places_[place].start();
       for (int place = 0; place < n_; ++place) wake(place);
       while (!awake_.empty()) {
@@ -102,17 +100,17 @@ class Walk {
     PatternCost cost;
     cost.latency = latency_;
     for (const Place& p : places_) {
-      cost.sent = std::max(cost.sent, double(p.sent) / kChannels);
-      cost.received = std::max(cost.received, double(p.received) / kChannels);
-      cost.messages += double(p.sent) / kChannels;
+      cost.sent = std::max(cost.sent, double(p.sent) / channels_);
+      cost.received = std::max(cost.received, double(p.received) / channels_);
+      cost.messages += double(p.sent) / channels_;
     }
     for (const auto& [ends, f] : flows_)
-      cost.link = std::max(cost.link, double(f.sent) / kChannels);
+      cost.link = std::max(cost.link, double(f.sent) / channels_);
     return cost;
   }
 
   PatternId id_;
-  int n_, latency_ = 0;
+  int n_, channels_, latency_ = 0;
   std::vector<Place> places_;
   std::vector<int> awake_;
   std::unordered_map<int64_t, Flow> flows_;

@@ -34,6 +34,4 @@ inline std::vector<int> roots(PatternId id, int n) {
   return all;
 }
 
-inline int channel_kinds(PatternId id) { return id == PatternId::kTreeAllReduce ? 2 : 1; }
-
 }  // namespace weft
