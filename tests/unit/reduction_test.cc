@@ -36,6 +36,10 @@ const Row kRows[] = {
 };
 static_assert(std::size(kRows) == ncclNumTypes);
 
+ReductionKey key_of(ncclDataType_t type, ncclRedOp_t op, int ranks, bool fnuz) {
+  return {.type = type, .op = op, .user = nullptr, .ranks = ranks, .fnuz = fnuz};
+}
+
 template <class Body>
 void for_every_reduction(Body body) {
   for (const Row& row : kRows)
@@ -49,7 +53,7 @@ void for_every_reduction(Body body) {
 
 TEST(Reduction, EveryTypeAndOpHasItsKernel) {
   for_every_reduction([](const Row& row, ncclRedOp_t op, bool fnuz) {
-    const Reduction reduction = make_reduction(row.type, op, 4, fnuz);
+    const Reduction reduction = make_reduction(key_of(row.type, op, 4, fnuz));
     EXPECT_EQ(reduction.element, fnuz ? row.fnuz_element : row.element);
     const OpBody body = op == ncclProd                   ? OpBody::kProd
                         : op == ncclMin || op == ncclMax ? OpBody::kMinMax
@@ -78,7 +82,7 @@ TEST(Reduction, KernelsDiffer) {
 
 TEST(Reduction, SignAndDirection) {
   for_every_reduction([](const Row& row, ncclRedOp_t op, bool fnuz) {
-    const uint32_t flags = make_reduction(row.type, op, 4, fnuz).arg.flags;
+    const uint32_t flags = make_reduction(key_of(row.type, op, 4, fnuz)).arg.flags;
     EXPECT_EQ((flags & OpArg::kSigned) != 0, row.kind == Kind::kSigned);
     EXPECT_EQ((flags & OpArg::kMax) != 0, op == ncclMax);
     EXPECT_EQ((flags & OpArg::kPostScale) != 0, op == ncclAvg);
@@ -105,7 +109,7 @@ TEST(Reduction, AveragesOfFloats) {
     for (const int ranks : {1, 2, 3, 7, 8, 9, 64, 1000, 65536})
       for (const bool fnuz : {false, true}) {
         SCOPED_TRACE(testing::Message() << type_name(row.type) << ", ranks " << ranks);
-        const OpArg arg = make_reduction(row.type, ncclAvg, ranks, fnuz).arg;
+        const OpArg arg = make_reduction(key_of(row.type, ncclAvg, ranks, fnuz)).arg;
         if (row.kind == Kind::kFloat) expect_scales<float>(arg, ranks);
         if (row.kind == Kind::kDouble) expect_scales<double>(arg, ranks);
       }
@@ -116,12 +120,80 @@ TEST(Reduction, AveragesOfIntegers) {
     if (row.bits == 0) continue;
     for (const uint32_t ranks : {1u, 2u, 3u, 7u, 64u, 1000u}) {
       SCOPED_TRACE(testing::Message() << type_name(row.type) << ", ranks " << ranks);
-      const OpArg arg = make_reduction(row.type, ncclAvg, int(ranks), false).arg;
+      const OpArg arg = make_reduction(key_of(row.type, ncclAvg, int(ranks), false)).arg;
       EXPECT_EQ(arg.divisor, ranks);
       EXPECT_EQ(arg.flags & OpArg::kPreScale, 0u);
       const uint64_t largest = row.bits == 64 ? UINT64_MAX : (uint64_t(1) << row.bits) - 1;
       EXPECT_EQ(arg.post, largest / ranks);
     }
+  }
+}
+
+// In one fold narrow floats but bfloat16 have room: inputs are not scaled first.
+TEST(Reduction, AveragesOfOneFold) {
+  for (const Row& row : kRows) {
+    SCOPED_TRACE(type_name(row.type));
+    ReductionKey key = key_of(row.type, ncclAvg, 6, false);
+    const OpArg on_wire = make_reduction(key).arg;
+    key.partials = Partials::kInAccumulator;
+    const OpArg in_accumulator = make_reduction(key).arg;
+    const bool has_room =
+        row.kind == Kind::kFloat && row.type != ncclFloat32 && row.type != ncclBfloat16;
+    EXPECT_EQ(in_accumulator.flags & OpArg::kPreScale, has_room ? 0u : on_wire.flags & 1u);
+    EXPECT_EQ(in_accumulator.post, has_room ? to_word(1.0f / 6) : on_wire.post);
+  }
+}
+
+// The scalar 2.5 (integers: -2 as bits) of every type, and what the kernel multiplies by.
+struct ScalarRow {
+  ncclDataType_t type;
+  uint64_t bits;
+  uint64_t word;
+  uint64_t fnuz_bits;
+};
+const ScalarRow kScalars[] = {
+    {ncclInt8, 0xfe, 0xfe, 0xfe},
+    {ncclUint8, 0xfe, 0xfe, 0xfe},
+    {ncclInt32, 0xfffffffe, 0xfffffffe, 0xfffffffe},
+    {ncclUint32, 0xfffffffe, 0xfffffffe, 0xfffffffe},
+    {ncclInt64, uint64_t(-2), uint64_t(-2), uint64_t(-2)},
+    {ncclUint64, uint64_t(-2), uint64_t(-2), uint64_t(-2)},
+    {ncclFloat16, 0x4100, 0x40200000, 0x4100},
+    {ncclFloat32, 0x40200000, 0x40200000, 0x40200000},
+    {ncclFloat64, 0x4004000000000000, 0x4004000000000000, 0x4004000000000000},
+    {ncclBfloat16, 0x4020, 0x40200000, 0x4020},
+    {ncclFloat8e4m3, 0x42, 0x40200000, 0x4a},
+    {ncclFloat8e5m2, 0x41, 0x40200000, 0x45},
+};
+
+TEST(Reduction, ScalarsOfTheProgram) {
+  ASSERT_EQ(std::size(kScalars), size_t(ncclNumTypes));
+  for (const ScalarRow& row : kScalars)
+    for (const bool fnuz : {false, true}) {
+      SCOPED_TRACE(testing::Message() << type_name(row.type) << (fnuz ? " fnuz" : ""));
+      // Bytes beyond the element are not looked at.
+      const size_t bytes = type_bytes(row.type);
+      const uint64_t beyond = bytes == 8 ? 0 : uint64_t(0x5a5a5a5a5a5a5a5a) << (8 * bytes);
+      const UserOp op{row.type, false, (fnuz ? row.fnuz_bits : row.bits) | beyond};
+      ReductionKey key = key_of(row.type, ncclRedOp_t(77), 4, fnuz);
+      key.user = &op;
+      const Reduction reduction = make_reduction(key);
+      EXPECT_EQ(reduction.body, OpBody::kSum);
+      EXPECT_EQ(reduction.element, make_reduction(key_of(row.type, ncclSum, 4, fnuz)).element);
+      EXPECT_EQ(reduction.arg.pre, row.word);
+      EXPECT_EQ(reduction.arg.flags & ~OpArg::kSigned, uint32_t(OpArg::kPreScale));
+    }
+}
+
+TEST(Reduction, ScalarsInMemoryAreAddresses) {
+  for (const Row& row : kRows) {
+    const UserOp op{row.type, true, 0x7f1234567890};
+    ReductionKey key = key_of(row.type, ncclRedOp_t(77), 4, false);
+    key.user = &op;
+    const OpArg arg = make_reduction(key).arg;
+    EXPECT_EQ(arg.pre, op.scalar);
+    EXPECT_EQ(arg.flags & ~OpArg::kSigned, OpArg::kPreScale | OpArg::kPreFromMemory);
+    EXPECT_EQ((arg.flags & OpArg::kSigned) != 0, row.kind == Kind::kSigned);
   }
 }
 

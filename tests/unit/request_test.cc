@@ -63,5 +63,37 @@ TEST(Request, DescribedForMessages) {
   EXPECT_EQ(describe(request), "AllReduce of 18446744073709551615 no type, no op");
 }
 
+TEST(Request, DescribedWithWhatMatters) {
+  Request request{Collective::kSend, nullptr, nullptr, 3, ncclInt8, ncclSum, 5, nullptr};
+  EXPECT_EQ(describe(request), "Send of 3 ncclInt8 to rank 5");
+  request.collective = Collective::kRecv;
+  EXPECT_EQ(describe(request), "Recv of 3 ncclInt8 from rank 5");
+  request.collective = Collective::kBroadcast;
+  EXPECT_EQ(describe(request), "Broadcast of 3 ncclInt8, root 5");
+  request.collective = Collective::kReduce;
+  request.op = ncclRedOp_t(99);
+  request.user_op = UserOp{ncclInt8, false, 1};
+  EXPECT_EQ(describe(request), "Reduce of 3 ncclInt8, root 5, pre-multiplied sum");
+  request.collective = Collective::kAllGather;
+  EXPECT_EQ(describe(request), "AllGather of 3 ncclInt8");
+  request.collective = Collective::kAllReduce;
+  request.op = ncclMax;
+  request.user_op.reset();
+  request.bias = &request;
+  EXPECT_EQ(describe(request), "AllReduce of 3 ncclInt8, ncclMax, with bias");
+}
+
+// Each rank numbers its own ops.
+TEST(Request, OpsOfTheProgramAreOneForSignatures) {
+  Request request{Collective::kAllReduce, nullptr, nullptr, 1, ncclInt8, ncclProd, 0, nullptr};
+  EXPECT_EQ(op_for_signature(request), int(ncclProd));
+  request.op = ncclRedOp_t(99);
+  request.user_op = UserOp{ncclInt8, false, 1};
+  const int first = op_for_signature(request);
+  request.op = ncclRedOp_t(100);
+  EXPECT_EQ(op_for_signature(request), first);
+  EXPECT_GE(first, int(ncclNumOps));
+}
+
 }  // namespace
 }  // namespace weft
