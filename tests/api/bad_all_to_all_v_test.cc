@@ -106,6 +106,8 @@ TEST_F(BadAllToAllV, Overlap) {
   expect_good(call);
   call.send_counts = {6, 1, 1};
   expect_bad(call, {"overlap"});
+  call.receive_counts = {1, 0, 0}, call.receive_at = {5, 0, 0};  // in the first, behind the others
+  expect_bad(call, {"overlap"});
 }
 
 TEST_F(BadAllToAllV, OldSpellingNamesItself) {
