@@ -336,9 +336,9 @@ ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
                            ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                            hipStream_t stream);
 
-// ncclAllReduce, then acc[i] is added once to every recvbuff[i]; acc holds `count` elements, the
-// same on each rank, and must not be NULL. In place: sendbuff == recvbuff, acc == recvbuff, or
-// both.
+// ncclAllReduce, then acc[i] is added once to every recvbuff[i] (joined by `op`); acc holds `count`
+// elements, the same on each rank, and must not be NULL. In place: sendbuff == recvbuff, acc ==
+// recvbuff, or both.
 ncclResult_t ncclAllReduceWithBias(const void* sendbuff, void* recvbuff, size_t count,
                                    ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                                    hipStream_t stream, const void* acc);
