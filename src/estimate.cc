@@ -1,41 +1,46 @@
-// A rough cost of operations (estimate.h).
+// The estimate of a group (estimate.h).
 #include "estimate.h"
+
+#include <algorithm>
+
+#include "algorithms/pattern_cost.h"
+#include "algorithms/select.h"
+#include "launch_shape.h"
 
 namespace weft {
 namespace {
 
-// Of two H200 connected by NVLink, this library's bar: 8 bytes in 4 us launch plus 2 us, 350 GB/s a
-// direction. Other machines differ; ratios between sizes and operations hold.
-constexpr double kLaunchUs = 4, kOperationUs = 2;
-constexpr double kBytesPerUs = 350e3;
+// A pipelined launch, on an H200 with CUDA 13; one a group.
+constexpr double kLaunchUs = 4;
 
-// Bytes that the busiest rank sends or receives, in segments of the collective.
-double segments_moved(Collective collective, int ranks) {
-  const double n = ranks;
-  switch (collective) {
-    case Collective::kAllReduce:
-      return 2 * (n - 1) / n;
-    case Collective::kAllGather:
-    case Collective::kReduceScatter:
-    case Collective::kAllToAll:
-    case Collective::kGather:
-    case Collective::kScatter:
-      return n - 1;
-    default:
-      return 1;
-  }
+double message_us(size_t bytes) {
+  return platform::kSimpleCost.hop_us + double(bytes) / platform::kSimpleCost.bytes_per_us;
+}
+
+double collective_us(const Communicator& comm, const Request& request, size_t bytes) {
+  const Choice choice = comm.selector->choose(request.collective, bytes);
+  const PatternId pattern = choice.algorithm->pattern;
+  return Selector::cost_us(pattern_cost(pattern, comm.size()), pattern, comm.size(),
+                           choice.protocol, bytes);
 }
 
 }  // namespace
 
-double estimate_us(const std::vector<Request>& requests, int ranks) {
+double estimate_us(const Communicator& comm, const std::vector<Request>& requests) {
   if (requests.empty()) return 0;
-  double us = kLaunchUs;  // one launch a group
+  if (comm.size() == 1) return kLaunchUs;  // copies on the device
+  double together = 0, sends = 0, receives = 0;
   for (const Request& request : requests) {
-    const double bytes = double(request.count) * double(type_bytes(request.type));
-    us += kOperationUs + bytes * segments_moved(request.collective, ranks) / kBytesPerUs;
+    const size_t bytes = request.count * type_bytes(request.type);
+    if (request.collective == Collective::kSend) {
+      sends += message_us(bytes);
+    } else if (request.collective == Collective::kRecv) {
+      receives += message_us(bytes);
+    } else {
+      together += collective_us(comm, request, bytes);
+    }
   }
-  return us;
+  return kLaunchUs + together + std::max(sends, receives);  // both directions at once
 }
 
 }  // namespace weft

@@ -1,14 +1,15 @@
-// How long an operation would take, for ncclGroupSimulateEnd. A rough figure from what a rank must
-// send; it does not choose anything (algorithms/select.h does).
+// How long operations would take, for ncclGroupSimulateEnd. Owns: adding up. Does not own: what an
+// operation costs (algorithms/select.h).
 #pragma once
 
 #include <vector>
 
+#include "communicator.h"
 #include "request.h"
 
 namespace weft {
 
-// Microseconds that requests of one communicator of `ranks` ranks take together.
-double estimate_us(const std::vector<Request>& requests, int ranks);
+// Microseconds that these requests take together, launched as one group.
+double estimate_us(const Communicator& comm, const std::vector<Request>& requests);
 
 }  // namespace weft

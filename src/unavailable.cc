@@ -39,8 +39,3 @@ ncclResult_t mscclRunAlgo(const void*, const size_t*, const size_t*, void*, cons
 
 WEFT_API(mscclUnloadAlgo)
 ncclResult_t mscclUnloadAlgo(mscclAlgoHandle_t) { return unavailable(__func__); }
-
-ncclResult_t rcclGetAlgoInfo(ncclComm_t, int, uint64_t, ncclDataType_t, int, int, int, int*, int*,
-                             int*) {
-  return unavailable(__func__);
-}

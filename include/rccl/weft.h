@@ -22,9 +22,10 @@ ncclResult_t rcclGetAlgoName(int algo, const char** algoName);
 ncclResult_t rcclGetProtocolName(int protocol, const char** protocolName);
 
 // What the library would take for `count` elements of collective `coll`: 0 broadcast, 1 reduce,
-// 2 all-gather, 3 reduce-scatter, 4 all-reduce. Stores an algorithm, a protocol and the number of
-// channels. RCCL declares `coll` as an enum of the same width. Not in this version:
-// ncclInvalidUsage.
+// 2 all-gather, 3 reduce-scatter, 4 all-reduce. Stores an algorithm, a protocol and the most
+// channels that it uses. The three numbers about what the network can do are not looked at. RCCL
+// declares `coll` as an enum of the same width. Errors: ncclInvalidArgument for NULL, another
+// `coll`, no type. Threads: any thread.
 ncclResult_t rcclGetAlgoInfo(ncclComm_t comm, int coll, uint64_t count, ncclDataType_t datatype,
                              int collNetSupport, int nvlsSupport, int numPipeOps, int* algo,
                              int* protocol, int* maxChannels);

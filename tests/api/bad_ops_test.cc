@@ -1,6 +1,9 @@
 // Ops of a program: what may be made, where it may be used, and for how long.
+#include <rccl/weft.h>
+
 #include "../support/expect_error.h"
 #include "../support/local_ranks.h"
+#include "../unit/scoped_log.h"
 
 namespace weft::test {
 namespace {
@@ -132,6 +135,54 @@ TEST(GroupSimulateEnd, BadCalls) {
   require_ok(ncclGroupStart(), "ncclGroupStart");
   expect_error(ncclGroupSimulateEnd(&info), ncclInvalidArgument, {"magic 0x7"});
   expect_error(ncclGroupEnd(), ncclInvalidUsage, {"without ncclGroupStart"});  // both have ended
+}
+
+TEST(AlgoInfo, NamesWhatIsTaken) {
+  for (const int size : {1, 3}) {
+    const LocalRanks ranks(size);
+    for (int coll = 0; coll < 5; ++coll)
+      for (const uint64_t count : {uint64_t(0), uint64_t(1), uint64_t(1) << 24}) {
+        int algo = -1, protocol = -1, channels = -1;
+        ASSERT_EQ(rcclGetAlgoInfo(ranks.comm(0), coll, count, ncclFloat32, 0, 0, 1, &algo,
+                                  &protocol, &channels),
+                  ncclSuccess)
+            << ncclGetLastError(nullptr);
+        const char* text = nullptr;
+        EXPECT_EQ(rcclGetAlgoName(algo, &text), ncclSuccess);
+        EXPECT_EQ(rcclGetProtocolName(protocol, &text), ncclSuccess);
+        EXPECT_GE(channels, 1);
+      }
+  }
+}
+
+TEST(AlgoInfo, FollowsTheRules) {
+  const ScopedEnv algo_name("NCCL_ALGO", "Ring"), protocol_name("NCCL_PROTO", "Simple");
+  const LocalRanks ranks(2);
+  int algo = -1, protocol = -1, channels = -1;
+  require_ok(
+      rcclGetAlgoInfo(ranks.comm(1), 4, 8, ncclFloat32, 0, 0, 1, &algo, &protocol, &channels),
+      "rcclGetAlgoInfo");
+  const char* text = "";
+  require_ok(rcclGetAlgoName(algo, &text), "rcclGetAlgoName");
+  EXPECT_STREQ(text, "Ring");
+  require_ok(rcclGetProtocolName(protocol, &text), "rcclGetProtocolName");
+  EXPECT_STREQ(text, "Simple");
+}
+
+TEST(AlgoInfo, BadCalls) {
+  const LocalRanks ranks(2);
+  int out = -1;
+  const auto call = [&](ncclComm_t comm, int coll, int type, uint64_t count, int* algo) {
+    return rcclGetAlgoInfo(comm, coll, count, ncclDataType_t(type), 0, 0, 1, algo, &out, &out);
+  };
+  const ncclComm_t comm = ranks.comm(0);
+  expect_error(call(nullptr, 4, ncclInt8, 1, &out), ncclInvalidArgument, {"NULL"});
+  expect_error(call(comm, 4, ncclInt8, 1, nullptr), ncclInvalidArgument, {"algo is NULL"});
+  expect_error(call(comm, 4, 99, 1, &out), ncclInvalidArgument, {"datatype is 99"});
+  expect_error(call(comm, 5, ncclInt8, 1, &out), ncclInvalidArgument, {"coll is 5"});
+  expect_error(call(comm, -1, ncclInt8, 1, &out), ncclInvalidArgument, {"coll is -1"});
+  expect_error(call(comm, 4, ncclInt64, UINT64_MAX, &out), ncclInvalidArgument, {"count is"});
+  EXPECT_EQ(out, -1);
 }
 
 }  // namespace

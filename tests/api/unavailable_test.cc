@@ -29,7 +29,6 @@ const Refused kRefused[] = {
     ROW(mscclLoadAlgo),
     ROW(mscclRunAlgo),
     ROW(mscclUnloadAlgo),
-    ROW(rcclGetAlgoInfo),
     ROW(ncclCommRevoke),
     ROW(ncclCommGetUniqueId),
     ROW(ncclCommGrow),
