@@ -73,20 +73,22 @@ void split(const LocalRanks& ranks, const std::vector<Vote>& votes, Parts& parts
   });
 }
 
-// Sum of 1 over the ranks of each part: all and only they take part.
-void expect_sums(const Parts& parts, int ranks) {
-  on_threads(ranks, [&](int rank) {
+// Every rank brings in a bit of its own: all ranks of its part take part, and no others.
+void expect_members(const Parts& parts, const std::vector<Vote>& votes) {
+  on_threads(int(votes.size()), [&](int rank) {
     const ncclComm_t comm = parts.comm(rank);
     if (comm == nullptr) return;
     const GuardedBuffer memory(4, 0);
-    const int one = 1;
-    int sum = 0;
-    require_hip(hipMemcpy(memory.data(), &one, 4, hipMemcpyHostToDevice), "hipMemcpy");
+    const int own = 1 << rank;
+    int sum = 0, want = 0;
+    for (size_t other = 0; other < votes.size(); ++other)
+      if (votes[other].color == votes[size_t(rank)].color) want |= 1 << other;
+    require_hip(hipMemcpy(memory.data(), &own, 4, hipMemcpyHostToDevice), "hipMemcpy");
     require_ok(ncclAllReduce(memory.data(), memory.data(), 1, ncclInt32, ncclSum, comm, nullptr),
                "ncclAllReduce");
     require_hip(hipStreamSynchronize(nullptr), "hipStreamSynchronize");
     require_hip(hipMemcpy(&sum, memory.data(), 4, hipMemcpyDeviceToHost), "hipMemcpy");
-    EXPECT_EQ(sum, place_of(comm).size) << "old rank " << rank;
+    EXPECT_EQ(sum, want) << "old rank " << rank;
   });
 }
 
@@ -102,11 +104,12 @@ TEST(Split, ColoursAndKeys) {
   }
 }
 
-TEST(Split, SumsOverTheParts) {
+TEST(Split, MembersOfTheParts) {
   const LocalRanks ranks(5);
   Parts parts(5);
-  split(ranks, {{0, 4}, {1, 3}, {0, 2}, {1, 1}, {2, 0}}, parts);
-  expect_sums(parts, 5);
+  const std::vector<Vote> votes = {{0, 4}, {1, 3}, {0, 2}, {1, 1}, {2, 0}};
+  split(ranks, votes, parts);
+  expect_members(parts, votes);
 }
 
 TEST(Split, OfOneColourOfNoneOfEachItsOwn) {
@@ -155,14 +158,15 @@ TEST(Split, SeveralInAGroup) {
 // The parent works before, between and after; it may go before its parts.
 TEST(Split, ParentAndPartsAreApart) {
   Parts parts(2);
+  const std::vector<Vote> votes = {{0, 0}, {0, 0}};
   {
     const LocalRanks ranks(2);
-    split(ranks, {{0, 0}, {0, 0}}, parts);
+    split(ranks, votes, parts);
     for (int rank = 0; rank < 2; ++rank)
       EXPECT_EQ(poll_async(ranks.comm(rank), ncclInProgress), ncclSuccess);
   }
   parts.expect_places({{0, 2}, {1, 2}});
-  expect_sums(parts, 2);
+  expect_members(parts, votes);
 }
 
 // D13 in small; larger counts are for machines with more devices.
@@ -187,8 +191,10 @@ TEST(Split, WithAFixedAddressOfTheParent) {
   const ScopedEnv address("NCCL_COMM_ID", "127.0.0.1:47113");
   const LocalRanks ranks(4, LocalRanks::kThreads);
   Parts parts(4);
-  split(ranks, {{0, 0}, {1, 0}, {0, 0}, {1, 0}}, parts);
+  const std::vector<Vote> votes = {{0, 0}, {1, 0}, {0, 0}, {1, 0}};
+  split(ranks, votes, parts);
   parts.expect_places({{0, 2}, {0, 2}, {1, 2}, {1, 2}});
+  expect_members(parts, votes);
 }
 
 TEST(Split, ConfigOfItsOwn) {
