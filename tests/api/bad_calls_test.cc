@@ -160,8 +160,11 @@ TEST_F(BadCalls, AQuestionThatFailsDoesNotFailTheGroup) {
 }
 
 TEST_F(BadCalls, WhatThisVersionLacks) {
-  expect_error(ncclBroadcast(at(0), at(0), 1, ncclFloat32, 0, ranks_.comm(0), nullptr),
-               ncclInvalidUsage, {"ncclBroadcast", "not available in this version"});
+  ncclComm_t fewer = nullptr;
+  int excluded = 1;
+  expect_error(ncclCommShrink(ranks_.comm(0), &excluded, 1, &fewer, nullptr, NCCL_SHRINK_DEFAULT),
+               ncclInvalidUsage, {"ncclCommShrink", "not available in this version"});
+  EXPECT_EQ(fewer, nullptr);
 }
 
 TEST(BadInits, InitAll) {
