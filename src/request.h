@@ -1,5 +1,5 @@
-// One call that moves data, as the user made it. Made by api.cc, checked by validate.cc, kept by
-// the group until it ends, turned into device work by planner.cc.
+// One call that moves data, as the user made it. Made by api_collectives.cc, checked by
+// validate.cc, kept by the group until it ends, turned into device work by planner.cc.
 #pragma once
 
 #include <rccl/rccl.h>

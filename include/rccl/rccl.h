@@ -1,7 +1,7 @@
 // The public C interface: names, values and layouts of RCCL 2.28.3, usable from C11 and C++.
 // Owns: what a program written for RCCL or NCCL 2.28 compiles against. Does not own: newer
 // functions of NCCL (nccl_2_30.h), our own ones (weft.h), the profiling names (pnccl.h, included at
-// the end). Next on the path: src/api.cc.
+// the end). Next on the path: src/api_collectives.cc.
 //
 // Rules that hold for every function, unless its comment says otherwise:
 //
