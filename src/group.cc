@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <optional>
+#include <system_error>
 
 #include "close.h"
 #include "error.h"
@@ -16,13 +17,23 @@ namespace {
 void start_in_background(InitJob job) {
   Communicator* comm = job.comm.get();
   *job.out = open_handle(std::move(job.comm));
-  comm->init_thread = std::thread([comm, id = job.id] {
+  const auto run = [comm, id = job.id] {
     try {
       initialize(*comm, id);
     } catch (const std::exception& error) {
       log_warn("{}", error.what());  // kept as the asynchronous error of the communicator
     }
-  });
+  };
+  try {
+    comm->init_thread = std::thread(run);
+  } catch (const std::system_error& error) {
+    // Not on this thread: the ranks that it would wait for may be this thread's next calls.
+    const std::string text =
+        fmt::format("no thread for the init of rank {}: {}", comm->rank(), error.what());
+    log_warn("{}", text);
+    comm->set_async_error(ncclSystemError, text);
+    comm->set_state(CommState::kFailed);
+  }
 }
 
 // Of a blocking init: the error, or nothing.
@@ -33,6 +44,25 @@ std::exception_ptr try_initialize(InitJob& job) {
   } catch (...) {
     return std::current_exception();
   }
+}
+
+// The errors of all, or null pointers. One thread each, since each waits for the others.
+std::vector<std::exception_ptr> initialize_all(std::vector<InitJob>& jobs) {
+  std::vector<std::exception_ptr> errors(jobs.size());
+  std::vector<std::jthread> threads;
+  try {
+    for (size_t i = 1; i < jobs.size(); ++i)
+      threads.emplace_back([&, i] { errors[i] = try_initialize(jobs[i]); });
+    if (!jobs.empty()) errors[0] = try_initialize(jobs[0]);
+    threads.clear();
+  } catch (const std::system_error& error) {
+    const Error no_thread(ncclSystemError, fmt::format("no thread for each of {} inits: {}",
+                                                       jobs.size(), error.what()));
+    for (InitJob& job : jobs) job.comm->abort(no_thread.text());
+    threads.clear();
+    errors.assign(jobs.size(), std::make_exception_ptr(no_thread));
+  }
+  return errors;
 }
 
 void hand_over(InitJob& job) { *job.out = open_handle(std::move(job.comm)); }
@@ -48,12 +78,7 @@ ncclResult_t run_inits(std::vector<InitJob> jobs) {
       start_in_background(std::move(job));
     }
   }
-  std::vector<std::exception_ptr> errors(blocking.size());
-  std::vector<std::jthread> threads;  // joined also when one cannot be started
-  for (size_t i = 1; i < blocking.size(); ++i)
-    threads.emplace_back([&, i] { errors[i] = try_initialize(blocking[i]); });
-  if (!blocking.empty()) errors[0] = try_initialize(blocking[0]);
-  threads.clear();
+  const std::vector<std::exception_ptr> errors = initialize_all(blocking);
   for (size_t i = 0; i < blocking.size(); ++i) {
     if (errors[i]) {
       discard(*blocking[i].comm);
