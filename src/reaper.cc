@@ -86,11 +86,16 @@ Reaper& Reaper::instance() {
 void Reaper::stop() {
   {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kWaitAtExit, [&] {
+    const auto limit = Clock::now() + kWaitAtExit;
+    const auto none_waits = [&] {
       return std::none_of(retired_.begin(), retired_.end(), [](const auto& each) {
         return each->quiet && !each->other_processes.empty();
       });
-    });
+    };
+    while (!none_waits() && Clock::now() < limit) {
+      if (!running_) free_ended(lock);  // no thread could be had
+      changed_.wait_for(lock, kPoll, none_waits);
+    }
     stop_ = true;
   }
   changed_.notify_all();
@@ -117,7 +122,7 @@ void Reaper::take(Communicator& comm, bool quiet) noexcept {
 }
 
 void Reaper::adopt(std::unique_ptr<Retired> retired) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   retired_.push_back(std::move(retired));
   if (stop_) return;  // the process ends: its memory goes with it
   if (!running_) {
@@ -125,26 +130,32 @@ void Reaper::adopt(std::unique_ptr<Retired> retired) {
     try {
       thread_ = std::thread([this] { run(); });
       running_ = true;
-    } catch (const std::system_error& error) {  // the next one to be taken tries again
+    } catch (const std::system_error& error) {
+      // Here, then, as far as it goes without waiting; the next one to be taken tries again.
       log_warn("cannot start a thread that closes communicators: {}", error.what());
+      free_ended(lock);
     }
   }
+}
+
+void Reaper::free_ended(std::unique_lock<std::mutex>& lock) {
+  std::list<std::unique_ptr<Retired>> ended;
+  for (auto it = retired_.begin(); it != retired_.end();) {
+    const auto next = std::next(it);
+    if ((*it)->poll()) ended.splice(ended.end(), retired_, it);
+    it = next;
+  }
+  changed_.notify_all();
+  lock.unlock();
+  for (auto& retired : ended) retired->free();
+  ended.clear();
+  lock.lock();
 }
 
 void Reaper::run() {
   std::unique_lock lock(mutex_);
   while (!retired_.empty() && !stop_) {
-    std::list<std::unique_ptr<Retired>> ended;
-    for (auto it = retired_.begin(); it != retired_.end();) {
-      const auto next = std::next(it);
-      if ((*it)->poll()) ended.splice(ended.end(), retired_, it);
-      it = next;
-    }
-    changed_.notify_all();
-    lock.unlock();
-    for (auto& retired : ended) retired->free();
-    ended.clear();
-    lock.lock();
+    free_ended(lock);
     if (!retired_.empty()) changed_.wait_for(lock, kPoll, [&] { return stop_; });
   }
   running_ = false;

@@ -1,7 +1,7 @@
 // Keeps what closed communicators leave behind until no peer writes to it any more: each rank says
 // goodbye once its kernels have ended, and memory is given back when all peers with a link to it
 // have said so or are dead. Owns: retired bootstraps, links and device memory, and one thread that
-// runs while there are any.
+// runs while there are any (without a thread to be had, whoever comes by does its work).
 #pragma once
 
 #include <chrono>
@@ -27,6 +27,8 @@ class Reaper {
   struct Retired;
   Reaper() = default;
   void run();
+  // Gives back what nobody writes to any more; the lock is let go meanwhile.
+  void free_ended(std::unique_lock<std::mutex>& lock);
   void stop();
   void adopt(std::unique_ptr<Retired> retired);
 

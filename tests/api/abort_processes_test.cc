@@ -15,6 +15,7 @@
 #include "../support/unique_id_text.h"
 #include "../unit/scoped_log.h"
 #include "exit_roles.h"
+#include "thread_budget.h"
 
 namespace weft::test {
 namespace {
@@ -49,6 +50,11 @@ TEST(AbortProcesses, L01WhileThePeerHangs) {
 // The program's own work holds back an operation that then runs after its communicator is gone.
 TEST(AbortProcesses, AnOperationThatComesAfterTheAbortFindsItsMemory) {
   expect_text(run_two_ranks("queued"), {"kernels of rank 0 still run", "ENDED"});
+}
+
+// The end of the process still hears that the peer is gone, and does not wait its full time.
+TEST(AbortProcesses, TheEndOfAProcessWithoutThreadsIsSoon) {
+  EXPECT_LT(milliseconds_of([] { expect_text(run_two_ranks("no_threads"), {"ABORTED"}); }), 4000);
 }
 
 long threads_of_process() {
@@ -100,10 +106,11 @@ void sum(const GuardedBuffer& buffer, ncclComm_t comm, hipStream_t stream) {
       "ncclAllReduce");
 }
 
-int abort_with_operation(const std::string& id, const std::string& fifo) {
+int abort_with_operation(const std::string& id, const std::string& fifo, int threads) {
   const ncclComm_t comm = init(0, id);
   const GuardedBuffer buffer(4 * kCount, 0);
   sum(buffer, comm, nullptr);
+  const ThreadBudget budget(threads);
   const long took = milliseconds_of([&] { require_ok(ncclCommAbort(comm), "ncclCommAbort"); });
   std::cout << "ABORTED " << took << std::endl;
   const std::ofstream wakes_the_peer(fifo);
@@ -141,7 +148,8 @@ int abort_rank(const std::vector<std::string>& arguments) {
                     &fifo = arguments.at(3);
   setenv("NCCL_DEBUG", "WARN", 1);
   if (rank == "1") return peer_that_hangs(id, fifo);
-  return what == "queued" ? abort_with_queued_operation(id, fifo) : abort_with_operation(id, fifo);
+  if (what == "queued") return abort_with_queued_operation(id, fifo);
+  return abort_with_operation(id, fifo, what == "no_threads" ? 0 : 100);
 }
 
 }  // namespace weft::test
