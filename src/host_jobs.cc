@@ -2,6 +2,7 @@
 #include "host_jobs.h"
 
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -56,6 +57,12 @@ void run_in_background(Sequence& sequence) {
   }
 }
 
+// Ranks no longer agree on what comes next: the asynchronous error of all of them.
+void lose(Communicator& comm, const Error& error) {
+  comm.bootstrap->fail(error.code(), error.text());
+  comm.set_async_error(error.code(), error.text());
+}
+
 void start_in_background(Sequence sequence) {
   const std::shared_ptr<Communicator> comm = sequence.comm;
   if (comm->init_thread.joinable()) comm->init_thread.join();  // an earlier one
@@ -65,10 +72,23 @@ void start_in_background(Sequence sequence) {
       run_in_background(sequence);
       sequence.comm->host_jobs.fetch_sub(1);  // with async_error: what was stored is seen
     });
-  } catch (const std::exception& error) {
+  } catch (const std::system_error& error) {
+    lose(*comm, Error(ncclSystemError, "no thread for work in the background", error));
     comm->host_jobs.fetch_sub(1);
-    fail(ncclSystemError, "no thread for work in the background: {}", error.what());
   }
+}
+
+// One thread each, since each waits for the others.
+void run_side_by_side(std::vector<Sequence>& all) {
+  std::vector<std::jthread> threads;
+  try {
+    for (size_t i = 1; i < all.size(); ++i) threads.emplace_back([&, i] { all[i].run(); });
+  } catch (const std::system_error& error) {
+    const Error no_thread(ncclSystemError, "no thread for each communicator of a group", error);
+    for (Sequence& sequence : all) lose(*sequence.comm, no_thread);  // those that wait leave
+    throw no_thread;
+  }
+  if (!all.empty()) all[0].run();
 }
 
 }  // namespace
@@ -84,11 +104,7 @@ ncclResult_t run_jobs(std::vector<HostJob> jobs, std::vector<InitJob> inits) {
       in_background = true;
     }
   }
-  {
-    std::vector<std::jthread> threads;  // joined also when one cannot be started
-    for (size_t i = 1; i < here.size(); ++i) threads.emplace_back([&, i] { here[i].run(); });
-    if (!here.empty()) here[0].run();
-  }
+  run_side_by_side(here);
   std::exception_ptr failure;
   for (Sequence& sequence : here) {
     for (InitJob& init : sequence.inits) inits.push_back(std::move(init));
@@ -109,8 +125,7 @@ void gather_all(const char* function, Communicator& comm, void* all, size_t byte
     comm.bootstrap->all_gather(all, bytes_each);
   } catch (const Error& error) {
     const Error told(error.code(), function, error);
-    comm.bootstrap->fail(told.code(), told.text());
-    comm.set_async_error(told.code(), told.text());
+    lose(comm, told);
     throw told;
   }
 }
