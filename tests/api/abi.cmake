@@ -16,6 +16,25 @@ if(NOT WEFT_SANITIZE)  # a sanitizer adds its own symbols and must itself be loa
   add_test(NAME api_preload_clash COMMAND api_preload_clash)
   set_tests_properties(api_preload_clash PROPERTIES LABELS quick TIMEOUT 30 ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:rccl>")
 
+  # A HIP program that was linked to another RCCL runs on ours when it is preloaded (README.md), and on the other when not.
+  if(WEFT_PLATFORM STREQUAL "host")
+    add_library(api_preload_other SHARED preload_other.cc)
+    target_include_directories(api_preload_other PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(api_preload_other PRIVATE weft_hip)
+    set_target_properties(api_preload_other PROPERTIES OUTPUT_NAME rccl SOVERSION 1 CXX_VISIBILITY_PRESET default
+                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/other)
+    add_executable(api_preload_program preload_program.cc)
+    target_include_directories(api_preload_program PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(api_preload_program PRIVATE weft_hip api_preload_other)
+    add_dependencies(api_preload_program rccl)
+    add_test(NAME api_preload COMMAND api_preload_program)
+    set_tests_properties(api_preload PROPERTIES LABELS quick TIMEOUT 30 ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:rccl>"
+                         PASS_REGULAR_EXPRESSION "sums are right" FAIL_REGULAR_EXPRESSION "the other library")
+    add_test(NAME api_preload_without COMMAND api_preload_program)
+    set_tests_properties(api_preload_without PROPERTIES LABELS quick TIMEOUT 30
+                         PASS_REGULAR_EXPRESSION "the other library was called")
+  endif()
+
   add_test(NAME api_consumer
            COMMAND ${CMAKE_COMMAND} -D BUILD=${PROJECT_BINARY_DIR} -D SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/consumer
                    -D WORK=${CMAKE_CURRENT_BINARY_DIR}/consumer -D GENERATOR=${CMAKE_GENERATOR}
