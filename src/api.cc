@@ -83,8 +83,8 @@ ncclResult_t simulate_end(ncclSimInfo_t* info) {
          info->magic, info->size);
   double longest = 0;
   for (const Group::Calls& each : calls)
-    longest = std::max(longest, estimate_us(*communicator_of(each.handle, "ncclGroupSimulateEnd"),
-                                            each.requests));
+    longest = std::max(
+        longest, estimate_us(*communicator_of(each.handle, "ncclGroupSimulateEnd"), each.requests));
   info->estimatedTime = float(longest);
   return ncclSuccess;
 }

@@ -77,7 +77,7 @@ ncclResult_t destroy(ncclComm_t handle) {
   } catch (const Error& error) {
     failure = error.what();
   }
-  const std::lock_guard lock(comm->launch_mutex);
+  const std::scoped_lock lock(comm->launch_mutex, comm->host_mutex);
   const bool quiet = failure.empty() || leave_kernels(*comm);
   Reaper::instance().take(*comm, quiet);
   if (!failure.empty()) fail(ncclRemoteError, "ncclCommDestroy: {}", failure);
@@ -91,7 +91,7 @@ ncclResult_t abort(ncclComm_t handle) {
   const auto comm = close_handle(handle, "ncclCommAbort");
   join_init(*comm, reason.c_str());
   comm->abort(reason);  // also of an init that ended well in between
-  const std::lock_guard lock(comm->launch_mutex);
+  const std::scoped_lock lock(comm->launch_mutex, comm->host_mutex);
   const bool quiet = leave_kernels(*comm);
   if (!quiet)
     log_warn("ncclCommAbort: kernels of rank {} still run; its buffers may still be written",

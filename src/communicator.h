@@ -99,6 +99,7 @@ class Communicator {
   // Set by init.cc, constant afterwards, taken away by close.cc.
   std::vector<RankInfo> ranks;
   Geometry geometry;
+  std::unique_ptr<const Selector> selector;  // null with one rank
   bool fnuz = false;
   std::unique_ptr<Bootstrap> bootstrap;
   std::unique_ptr<Links> links;
@@ -117,6 +118,8 @@ class Communicator {
   std::thread init_thread;
   // Jobs of hosts in the background that are not done (host_jobs.h).
   std::atomic<int> host_jobs{0};
+  // Held by a job of hosts, and by close.cc while it takes the bootstrap away.
+  std::mutex host_mutex;
 
  private:
   void take_fault();

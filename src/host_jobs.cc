@@ -20,8 +20,10 @@ struct Sequence {
   std::exception_ptr failure;
 
   void run() {
+    const std::lock_guard lock(comm->host_mutex);
     for (HostJob& job : jobs) {
       try {
+        comm->require_ready("ncclGroupEnd");  // it may have ended since the call
         for (InitJob& init : job.run(*comm)) inits.push_back(std::move(init));
       } catch (...) {
         if (!failure) failure = std::current_exception();
