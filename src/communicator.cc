@@ -7,6 +7,7 @@
 
 #include "device/flag.h"
 #include "error.h"
+#include "fault_text.h"
 #include "log.h"
 
 namespace weft {
@@ -110,7 +111,7 @@ void Communicator::take_fault() {
   if (!device_state) return;
   const Fault fault = device_state->fault();
   if (fault.kind == Fault::kNone || fault.kind == Fault::kAborted) return;
-  const ncclResult_t code = fault.kind == Fault::kMismatch ? ncclInvalidUsage : ncclRemoteError;
+  const ncclResult_t code = is_disagreement(fault) ? ncclInvalidUsage : ncclRemoteError;
   if (!error_text().empty()) return;
   const std::string text = fault_text(fault);
   log_warn("{}", text);
@@ -131,26 +132,8 @@ void Communicator::take_events() {
 }
 
 std::string Communicator::fault_text(const Fault& fault) const {
-  const std::string call = [&] {
-    const std::lock_guard lock(error_mutex_);
-    return describe(recent_[fault.sequence % kRemembered]);
-  }();
-  const auto what = fault.wait == Fault::kCredit ? fmt::format("room at rank {}", fault.rank)
-                    : fault.wait == Fault::kEarlierKernel
-                        ? std::string("its own earlier kernel")
-                        : fmt::format("data of rank {}", fault.rank);
-  const std::string where = fmt::format("rank {}, operation {} ({}), channel {}: waited for {}",
-                                        rank_, fault.sequence, call, fault.channel, what);
-  if (fault.kind == Fault::kMismatch)
-    return fmt::format(
-        "{}, which is in another call (signature {:08x}, here {:08x}): all ranks must make the "
-        "same calls in the "
-        "same order",
-        where, flag_signature(fault.seen), flag_signature(fault.expected));
-  return fmt::format(
-      "{}{} (expected {}, seen {})", where,
-      fault.kind == Fault::kDeadline ? " longer than WEFT_TIMEOUT allows" : " when it was aborted",
-      flag_counter(fault.expected), flag_counter(fault.seen));
+  const std::lock_guard lock(error_mutex_);
+  return describe_fault(rank_, fault, recent_[fault.sequence % kRemembered]);
 }
 
 namespace {

@@ -24,55 +24,69 @@ void copy_to_device(void* to, const void* from, size_t bytes) {
 }
 
 // What polls before the first operation must see: no slice sent, none taken.
-std::vector<char> starting_control(const BoxLayout& box, uint32_t counter_base) {
-  std::vector<char> control(kLineBytes + size_t(box.channels) * BoxLayout::kControlBytes);
+std::vector<char> starting_control(const BoxLayout& box, const Fifo& fifo, uint32_t counter_base) {
   const uint64_t word = uint64_t(counter_base) << 32;
+  std::vector<char> control(box.channels * Fifo::kControlBytes);
+  Fifo here = fifo;
+  here.offset = 0;
   for (uint32_t channel = 0; channel < box.channels; ++channel) {
-    for (uint32_t slot = 0; slot < box.slots; ++slot)
-      box.ready(control.data(), channel)[slot] = word;
-    *box.credit(control.data(), channel) = word;
+    for (uint32_t slot = 0; slot < fifo.slots; ++slot)
+      here.ready(control.data(), channel)[slot] = word;
+    *here.credit(control.data(), channel) = word;
   }
   return control;
+}
+
+// Flags of lines as of the slice before the first: no value is neutral.
+void fill_lines(const BoxLayout& box, const Fifo& fifo, void* inbox, uint32_t counter_base) {
+  const size_t bytes = size_t(box.channels) * fifo.slots * fifo.slot_bytes;
+  const std::vector<uint32_t> lines(bytes / sizeof(uint32_t), counter_base << 16);
+  copy_to_device(fifo.slot(inbox, box.channels, 0, 0), lines.data(), bytes);
+}
+
+void start_inbox(const BoxLayout& box, void* inbox, uint32_t counter_base) {
+  for (int r = 0; r < kRegionCount; ++r) {
+    const Fifo& fifo = box.fifo[r];
+    const std::vector<char> control = starting_control(box, fifo, counter_base);
+    copy_to_device(fifo.ready(inbox, 0), control.data(), control.size());
+    if (Region(r) == Region::kLlStream || Region(r) == Region::kLlExchange)
+      fill_lines(box, fifo, inbox, counter_base);
+  }
 }
 
 }  // namespace
 
 DeviceState::Layout DeviceState::layout_of(int size, const BoxLayout& box) {
-  const size_t peers = aligned(sizeof(DeviceComm));
-  const size_t counters = peers + aligned(size_t(size) * sizeof(DevicePeer));
-  const size_t words = counters + aligned(size_t(size) * box.channels * sizeof(FlowCounters));
-  return {peers, counters, words, words + aligned(sizeof(DeviceWords))};
+  const size_t counters = aligned(size_t(size) * sizeof(DevicePeer));
+  const size_t flows = size_t(kRegionCount) * size * box.channels;
+  const size_t words = counters + aligned(flows * sizeof(FlowCounters));
+  return {counters, words, words + aligned(sizeof(DeviceWords))};
 }
 
-DeviceState::DeviceState(int rank, int size, const BoxLayout& box, const Links& links,
+DeviceState::DeviceState(int rank, const std::vector<DevicePeer>& peers, const BoxLayout& box,
                          uint32_t counter_base, uint32_t wire_version)
     : device_(current_device()),
-      layout_(layout_of(size, box)),
+      layout_(layout_of(int(peers.size()), box)),
       memory_(layout_.end, sizeof(HostMemory)),
       host_(reinterpret_cast<HostMemory*>(memory_.on_host())),
       words_(reinterpret_cast<DeviceWords*>(memory_.on_device() + layout_.words)) {
   std::memset(static_cast<void*>(host_), 0, sizeof(HostMemory));
   std::vector<char> image(layout_.end);
-  auto* comm = reinterpret_cast<DeviceComm*>(image.data());
-  auto* peers = reinterpret_cast<DevicePeer*>(image.data() + layout_.peers);
+  std::memcpy(image.data(), peers.data(), peers.size() * sizeof(DevicePeer));
   auto* flows = reinterpret_cast<FlowCounters*>(image.data() + layout_.counters);
-  for (int peer = 0; peer < size; ++peer)
-    peers[peer] = {static_cast<char*>(links.inbox(peer)), static_cast<char*>(links.outbox(peer))};
-  for (size_t i = 0; i < size_t(size) * box.channels; ++i) flows[i] = {counter_base, counter_base};
-  *comm = {rank,
-           size,
+  for (size_t i = 0; i < kRegionCount * peers.size() * box.channels; ++i)
+    flows[i] = {counter_base, counter_base};
+  copy_to_device(memory_.on_device(), image.data(), image.size());
+  comm_ = {rank,
+           int(peers.size()),
            box,
            wire_version,
-           reinterpret_cast<const DevicePeer*>(memory_.on_device() + layout_.peers),
+           reinterpret_cast<const DevicePeer*>(memory_.on_device()),
            reinterpret_cast<FlowCounters*>(memory_.on_device() + layout_.counters),
            words_,
            &host_->words};
-  copy_to_device(memory_.on_device(), image.data(), image.size());
-
-  const std::vector<char> control = starting_control(box, counter_base);
-  for (int peer = 0; peer < size; ++peer)
-    if (links.inbox(peer) != nullptr)
-      copy_to_device(links.inbox(peer), control.data(), control.size());
+  for (const DevicePeer& peer : peers)
+    if (peer.inbox != nullptr) start_inbox(box, peer.inbox, counter_base);
 }
 
 void DeviceState::abort() noexcept { __atomic_store_n(&host_->words.abort, 1u, __ATOMIC_RELEASE); }

@@ -1,32 +1,30 @@
-// What a communicator keeps on its device and shares with its kernels: the DeviceComm and the words
-// of device/work.h. Owns: that memory, and starting values of boxes and counters. Does not own:
-// boxes (transport/links.h).
+// What a communicator keeps on its device and shares with its kernels: what DeviceComm and the
+// words of device/work.h name. Owns: that memory, and starting values of boxes and counters. Does
+// not own: boxes (transport/links.h).
 #pragma once
 
 #include <hip/hip_runtime.h>
 
 #include <chrono>
 #include <optional>
+#include <vector>
 
 #include "device/work.h"
 #include "state_memory.h"
-#include "transport/links.h"
 
 namespace weft {
 
 class DeviceState {
  public:
-  // On the current device. `counter_base` is the first value of every counter, equal on all ranks.
-  // The inboxes get their starting words here, so a barrier of all ranks must follow before any
-  // kernel.
-  DeviceState(int rank, int size, const BoxLayout& box, const Links& links, uint32_t counter_base,
-              uint32_t wire_version);
+  // On the current device; `peers` by rank, null pointers where there is no box. `counter_base` is
+  // the first value of every counter, equal on all ranks. The inboxes get their starting words
+  // here, so a barrier of all ranks must follow before any kernel.
+  DeviceState(int rank, const std::vector<DevicePeer>& peers, const BoxLayout& box,
+              uint32_t counter_base, uint32_t wire_version);
   DeviceState(const DeviceState&) = delete;
   DeviceState& operator=(const DeviceState&) = delete;
 
-  const DeviceComm* device_comm() const {
-    return reinterpret_cast<const DeviceComm*>(memory_.on_device());
-  }
+  const DeviceComm& device_comm() const { return comm_; }
 
   // Kernels that run leave at their next look at the word.
   void abort() noexcept;
@@ -47,7 +45,7 @@ class DeviceState {
 
   // Where things lie in the device memory.
   struct Layout {
-    size_t peers, counters, words, end;
+    size_t counters, words, end;  // the peers lie first
   };
   static Layout layout_of(int size, const BoxLayout& box);
 
@@ -56,6 +54,7 @@ class DeviceState {
   StateMemory memory_;
   HostMemory* host_;
   DeviceWords* words_;
+  DeviceComm comm_;
 };
 
 }  // namespace weft

@@ -20,6 +20,27 @@ constexpr uint32_t kMinSliceBytes = 2 << 10;
 // slices, down to a few.
 constexpr uint32_t kGoodSliceBytes = 32 << 10;
 constexpr uint32_t kFewChannels = 8;
+// LL carries small operations; a slot of lines holds half its bytes.
+constexpr uint32_t kMaxLineSlotBytes = 32 << 10;
+
+// What a region gets of a box.
+constexpr uint64_t part_of(Region region, uint64_t box) {
+  switch (region) {
+    case Region::kSimple:
+      return box / 2;
+    case Region::kPairwise:
+      return box / 4;
+    case Region::kLlStream:
+    case Region::kLlExchange:
+      break;
+  }
+  return box / 8;
+}
+constexpr uint32_t slots_of(Region region) { return region == Region::kLlExchange ? 2 : kSlots; }
+constexpr uint32_t largest_slot(Region region) {
+  const bool lines = region == Region::kLlStream || region == Region::kLlExchange;
+  return lines ? kMaxLineSlotBytes : platform::kMaxSliceBytes;
+}
 
 }  // namespace
 
@@ -55,20 +76,28 @@ Geometry agree_geometry(const std::vector<Limits>& limits, int peers) {
     all.threads = std::min(all.threads, rank.threads);
     all.buffer_bytes = std::max(all.buffer_bytes, rank.buffer_bytes);
   }
-  const uint64_t box = all.buffer_bytes > 0
-                           ? all.buffer_bytes
-                           : box_bytes_of_rank(peers) / uint64_t(std::max(peers, 1));
-  const uint64_t roomy = std::max<uint64_t>(box / (kSlots * kGoodSliceBytes), kFewChannels);
+  const uint64_t box = box_bytes_of_rank(peers) / uint64_t(std::max(peers, 1));
+  const uint64_t simple = all.buffer_bytes > 0 ? all.buffer_bytes : part_of(Region::kSimple, box);
+  const uint64_t roomy = std::max<uint64_t>(simple / (kSlots * kGoodSliceBytes), kFewChannels);
   const auto channels =
       uint32_t(std::max<uint64_t>(all.min_channels, std::min<uint64_t>(all.max_channels, roomy)));
-  // The user's number is of slots alone; ours is of everything in a box.
-  const uint64_t words = all.buffer_bytes > 0 ? 0 : BoxLayout{channels, kSlots, 0}.bytes();
-  const uint64_t slots = box > words ? box - words : 0;
-  const uint64_t slice = slots / (uint64_t(channels) * kSlots) / kLineBytes * kLineBytes;
-  const uint64_t largest =
-      all.buffer_bytes > 0 ? UINT32_MAX / kLineBytes * kLineBytes : platform::kMaxSliceBytes;
   Geometry geometry;
-  geometry.box = {channels, kSlots, uint32_t(std::clamp<uint64_t>(slice, kMinSliceBytes, largest))};
+  geometry.box.channels = channels;
+  uint64_t offset = kLineBytes;  // the header
+  for (int r = 0; r < kRegionCount; ++r) {
+    const auto region = Region(r);
+    // The user's number is of the slots of Simple alone; ours are of everything in a box.
+    const bool of_user = region == Region::kSimple && all.buffer_bytes > 0;
+    Fifo& fifo = geometry.box.fifo[r];
+    fifo = {offset, slots_of(region), 0};
+    const uint64_t bytes = of_user ? all.buffer_bytes : part_of(region, box);
+    const uint64_t words = of_user ? 0 : fifo.bytes(channels);
+    const uint64_t slot = (bytes > words ? bytes - words : 0) / (uint64_t(channels) * fifo.slots);
+    const uint64_t largest = of_user ? UINT32_MAX / kLineBytes * kLineBytes : largest_slot(region);
+    fifo.slot_bytes =
+        uint32_t(std::clamp<uint64_t>(slot / kLineBytes * kLineBytes, kMinSliceBytes, largest));
+    offset += fifo.bytes(channels);
+  }
   geometry.min_channels = all.min_channels;
   geometry.threads = all.threads;
   return geometry;

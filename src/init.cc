@@ -86,8 +86,7 @@ int most_peers(const std::vector<RankInfo>& ranks) {
   return most;
 }
 
-void connect(Communicator& comm, const std::vector<Limits>& limits) {
-  comm.geometry = agree_geometry(limits, most_peers(comm.ranks));
+void connect(Communicator& comm) {
   comm.links =
       Links::connect(*comm.bootstrap, comm.ranks, comm.geometry.box.bytes(), comm.config());
   for (int peer = 0; peer < comm.size(); ++peer) {
@@ -102,9 +101,12 @@ void connect(Communicator& comm, const std::vector<Limits>& limits) {
 
 void prepare_device(Communicator& comm) {
   load_kernels();
-  comm.device_state =
-      std::make_unique<DeviceState>(comm.rank(), comm.size(), comm.geometry.box, *comm.links,
-                                    comm.config().epoch_base, kWireVersion);
+  std::vector<DevicePeer> peers;
+  for (int peer = 0; peer < comm.size(); ++peer)
+    peers.push_back({static_cast<char*>(comm.links->inbox(peer)),
+                     static_cast<char*>(comm.links->outbox(peer))});
+  comm.device_state = std::make_unique<DeviceState>(comm.rank(), peers, comm.geometry.box,
+                                                    comm.config().epoch_base, kWireVersion);
   // Nobody starts a kernel before all boxes have their starting words.
   comm.bootstrap->barrier();
 }
@@ -140,8 +142,10 @@ void run_phases(Communicator& comm, const ncclUniqueId& id) {
   const std::vector<Limits> limits = introduce(comm);
   agree_on_settings(comm);
   agree_on_devices(comm);
+  comm.geometry = agree_geometry(limits, most_peers(comm.ranks));
   if (comm.size() > 1) {
-    connect(comm, limits);
+    comm.selector = std::make_unique<Selector>(comm.rules(), comm.size(), false);
+    connect(comm);
     prepare_device(comm);
   }
   log_ready(comm, id, start);

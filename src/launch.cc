@@ -1,8 +1,10 @@
 // Launching (launch.h).
 #include "launch.h"
 
+#include "device/kernels.h"
 #include "device_scope.h"
 #include "launch_shape.h"
+#include "messages.h"
 #include "plan.h"
 
 namespace weft {
@@ -14,29 +16,87 @@ bool is_capturing(hipStream_t stream) {
   return status != hipStreamCaptureStatusNone;
 }
 
-void launch_kernel(Communicator& comm, Launch& launch) {
-  launch.args.eager = !is_capturing(launch.stream);
-  launch.args.deadline_ns = uint64_t(std::chrono::nanoseconds(comm.config().op_timeout).count());
-  if (launch.args.eager) {
-    const KernelOrder::Place place = comm.order.place_on(launch.stream);
-    launch.args.has_ticket = place.has_ticket;
-    launch.args.ticket = place.ticket;
-  }
-  void* args[] = {&launch.args};
-  const size_t shared = platform::shared_bytes(scratch_bytes(comm.size()));
-  hip_check(hipLaunchKernel(launch.kernel, dim3(launch.grid), dim3(launch.threads), args, shared,
-                            launch.stream),
-            "launching a kernel of {} blocks of {} threads", launch.grid, launch.threads);
-  if (launch.args.eager) comm.order.note_launch(launch.stream, launch.grid);
+// Work of one stream that comes after work of another. The event may go at once: the runtime keeps
+// what it needs.
+void follow(hipStream_t stream, hipStream_t earlier) {
+  hipEvent_t event = nullptr;
+  hip_check(hipEventCreateWithFlags(&event, hipEventDisableTiming), "making an event");
+  hipError_t state = hipEventRecord(event, earlier);
+  if (state == hipSuccess) state = hipStreamWaitEvent(stream, event, 0);
+  (void)hipEventDestroy(event);
+  hip_check(state, "ordering two streams of a group");
 }
 
-// With one rank every collective is a copy.
-void copy_alone(const Request& request) {
+void launch_kernel(Communicator& comm, Launch& launch) {
+  LaunchArgs& args = launch.common();
+  args.eager = !is_capturing(launch.stream);
+  args.deadline_ns = uint64_t(std::chrono::nanoseconds(comm.config().op_timeout).count());
+  if (args.eager) {
+    const KernelOrder::Place place = comm.order.place_on(launch.stream);
+    args.has_ticket = place.has_ticket;
+    args.ticket = place.ticket;
+  }
+  for (const hipStream_t stream : launch.joined) follow(launch.stream, stream);
+  void* arguments[] = {launch.argument()};
+  hip_check(hipLaunchKernel(launch.kernel, dim3(launch.grid), dim3(launch.threads), arguments,
+                            platform::shared_bytes(launch.scratch_bytes), launch.stream),
+            "launching a kernel of {} blocks of {} threads", launch.grid, launch.threads);
+  if (args.eager) comm.order.note_launch(launch.stream, launch.grid);
+  for (const hipStream_t stream : launch.joined) follow(stream, launch.stream);
+}
+
+void launch_all(Communicator& comm, const std::vector<Request>& requests) {
+  std::vector<Launch> launches = plan(comm, requests);
+  for (const Request& request : requests)
+    if (!is_pairwise(request.collective)) comm.remember(request);
+  try {
+    for (Launch& each : launches) launch_kernel(comm, each);
+  } catch (const Error& error) {
+    // Other ranks wait for what this one cannot do.
+    comm.give_up(ncclRemoteError, fmt::format("rank {}: {}", comm.rank(), error.what()));
+    throw;
+  }
+}
+
+// ---- One rank: a collective is a copy, unless it scales or adds something ----
+
+void copy(const Request& request) {
   if (request.count == 0 || request.input == request.output) return;
   const size_t bytes = request.count * type_bytes(request.type);
   hip_check(
       hipMemcpyAsync(request.output, request.input, bytes, hipMemcpyDeviceToDevice, request.stream),
       "copying {} bytes", bytes);
+}
+
+void copy_messages(const std::vector<Request>& messages) {
+  for (const auto& tasks : deal_messages({0, 1, 1}, messages))
+    for (const Task& task : tasks)
+      hip_check(hipMemcpyAsync(task.to, task.from, task.bytes, hipMemcpyDeviceToDevice,
+                               messages.front().stream),
+                "copying {} bytes", task.bytes);
+}
+
+// The memory that kernels need is made with the first one.
+void reduce_alone(Communicator& comm, Request request) {
+  if (!comm.device_state)
+    comm.device_state =
+        std::make_unique<DeviceState>(0, std::vector<DevicePeer>(1), comm.geometry.box, 0, 0);
+  request.collective = Collective::kAllReduce;
+  launch_all(comm, {request});
+}
+
+void launch_alone(Communicator& comm, const std::vector<Request>& requests) {
+  std::vector<Request> messages;
+  for (const Request& request : requests) {
+    if (is_pairwise(request.collective)) {
+      messages.push_back(request);
+    } else if (request.user_op || request.bias != nullptr) {
+      reduce_alone(comm, request);
+    } else {
+      copy(request);
+    }
+  }
+  copy_messages(messages);
 }
 
 }  // namespace
@@ -45,19 +105,7 @@ void launch(Communicator& comm, const std::vector<Request>& requests) {
   const DeviceScope scope(comm.device());
   const std::lock_guard lock(comm.launch_mutex);
   comm.require_ready("ncclGroupEnd");  // it may have ended since the call
-  if (comm.size() == 1) {
-    for (const Request& request : requests) copy_alone(request);
-    return;
-  }
-  std::vector<Launch> launches = plan(comm, requests);
-  for (const Request& request : requests) comm.remember(request);
-  try {
-    for (Launch& each : launches) launch_kernel(comm, each);
-  } catch (const Error& error) {
-    // Other ranks wait for what this one cannot do.
-    comm.give_up(ncclRemoteError, fmt::format("rank {}: {}", comm.rank(), error.what()));
-    throw;
-  }
+  comm.size() == 1 ? launch_alone(comm, requests) : launch_all(comm, requests);
 }
 
 void load_kernels() {
@@ -69,6 +117,8 @@ void load_kernels() {
         if (kernel != nullptr)
           hip_check(hipFuncGetAttributes(&attributes, kernel), "loading a kernel");
       }
+  hipFuncAttributes attributes;
+  hip_check(hipFuncGetAttributes(&attributes, pairwise_kernel()), "loading a kernel");
 }
 
 }  // namespace weft

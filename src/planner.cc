@@ -1,48 +1,188 @@
 // From requests to launches (plan.h). Every choice is a function of rank-invariant keys:
 // collective, count, type, op, root and what ranks agreed on at init. Pointers only pass through.
 #include <algorithm>
-#include <random>
+#include <bit>
 
 #include "algorithms/select.h"
+#include "device/kernels.h"
 #include "hash.h"
 #include "launch_shape.h"
+#include "messages.h"
 #include "plan.h"
 #include "reduction.h"
 
 namespace weft {
 namespace {
 
-uint32_t channels_for(const Communicator& comm, size_t bytes) {
-  const size_t wanted = (bytes + platform::kBytesPerChannel - 1) / platform::kBytesPerChannel;
-  const Geometry& geometry = comm.geometry;
-  return uint32_t(std::clamp<size_t>(wanted, geometry.min_channels, geometry.box.channels));
+// How an operation is done: what all ranks choose alike.
+struct Way {
+  Choice choice;
+  Region region;
+  uint32_t packs_per_slot;
+
+  PatternId pattern() const { return choice.algorithm->pattern; }
+};
+
+bool is_segmented(Collective collective) {
+  const BufferShape shape = buffer_shape(collective, true);
+  return shape.input == Segments::kPerRank || shape.output == Segments::kPerRank;
+}
+
+// What is moved: elements that are not reduced are bytes, whatever their type.
+struct Elements {
+  size_t count, bytes;
+};
+Elements elements_of(const Request& request) {
+  const size_t bytes = type_bytes(request.type);
+  if (reduces(request.collective)) return {request.count, bytes};
+  return {request.count * bytes, 1};
+}
+
+uint32_t channels_for(const Communicator& comm, Protocol protocol, size_t bytes) {
+  const size_t each =
+      protocol == Protocol::kLl ? platform::kLlBytesPerChannel : platform::kBytesPerChannel;
+  return uint32_t(std::clamp<size_t>((bytes + each - 1) / each, comm.geometry.min_channels,
+                                     comm.geometry.box.channels));
+}
+
+// An exchange needs data on every flow in every loop.
+bool fills_every_chunk(const Request& request, const Elements& elements, PatternId pattern,
+                       int ranks) {
+  const size_t packs = (elements.count * elements.bytes + kPackBytes - 1) / kPackBytes;
+  return packs >= size_t(is_segmented(request.collective) ? 1 : pattern_chunks(pattern, ranks));
+}
+
+// A rank alone folds what it has.
+Choice choose(const Communicator& comm, Collective collective, size_t bytes) {
+  if (comm.size() > 1) return comm.selector->choose(collective, bytes);
+  return {&algorithms()[size_t(PatternId::kOneShotAllReduce)], Protocol::kSimple};
+}
+
+Way way_of(const Communicator& comm, const Request& request, const Elements& elements) {
+  Way way;
+  way.choice = choose(comm, request.collective, elements.count * elements.bytes);
+  way.region = Region::kSimple;
+  if (way.choice.protocol == Protocol::kLl)
+    way.region =
+        exchanges(way.pattern()) && fills_every_chunk(request, elements, way.pattern(), comm.size())
+            ? Region::kLlExchange
+            : Region::kLlStream;
+  const uint32_t bytes_per_pack =
+      uint32_t(kPackBytes) * (way.choice.protocol == Protocol::kLl ? 2 : 1);
+  way.packs_per_slot = comm.geometry.box.of(way.region).slot_bytes / bytes_per_pack;
+  return way;
+}
+
+// Of a channel's share at least one pack a chunk, else parts of an exchange would be empty.
+Chunking chunking_of(const Communicator& comm, const Request& request, const Elements& elements,
+                     const Way& way) {
+  Chunking chunking{};
+  chunking.count = elements.count;
+  chunking.pack_elems = uint32_t(kPackBytes / elements.bytes);
+  chunking.chunks =
+      is_segmented(request.collective) ? 1 : uint32_t(pattern_chunks(way.pattern(), comm.size()));
+  const Fifo& fifo = comm.geometry.box.of(way.region);
+  const bool exchange = way.region == Region::kLlExchange;
+  const uint32_t slots = exchange ? 1 : fifo.slots / uint32_t(flow_chunks(way.pattern()));
+  chunking.chunk_packs = way.packs_per_slot * std::max(slots, 1u);
+  const size_t fill = std::max<size_t>(chunking.all().size() / chunking.chunks, 1);
+  chunking.channels = uint32_t(std::min<size_t>(
+      channels_for(comm, way.choice.protocol, elements.count * elements.bytes), fill));
+  return chunking;
 }
 
 // Two ranks with equal signatures move the same bytes in the same steps.
-uint32_t signature_of(const Request& request, const Choice& choice, const Chunking& chunking) {
+uint32_t signature_of(const Request& request, const Way& way, const Chunking& chunking) {
   uint64_t hash = hash_number(uint64_t(request.collective), request.count);
-  for (const uint64_t part : {uint64_t(request.type), uint64_t(request.op), uint64_t(request.root),
-                              uint64_t(choice.algorithm->pattern), uint64_t(choice.protocol),
-                              uint64_t(chunking.channels), uint64_t(chunking.chunk_packs)})
+  for (const uint64_t part :
+       {uint64_t(request.type), uint64_t(op_for_signature(request)), uint64_t(request.root),
+        uint64_t(request.bias != nullptr), uint64_t(way.pattern()), uint64_t(way.choice.protocol),
+        uint64_t(chunking.channels), uint64_t(chunking.chunk_packs)})
     hash = hash_number(hash, part);
   return uint32_t(hash ^ hash >> 32);
 }
 
-Work make_work(const Communicator& comm, const Request& request, const Reduction& reduction,
-               const Choice& choice) {
-  const size_t element = type_bytes(request.type);
-  const uint32_t slice_packs = comm.geometry.box.slice_bytes / kPackBytes;
+Reduction reduction_of(const Communicator& comm, const Request& request, PatternId pattern) {
+  if (!reduces(request.collective)) return {ElementType::kInt8, OpBody::kSum, {}};
+  const Partials partials =
+      folds_in_rank_order(pattern) ? Partials::kInAccumulator : Partials::kOnWire;
+  return make_reduction({request.type, request.op, request.user_op ? &*request.user_op : nullptr,
+                         comm.size(), comm.fnuz, partials});
+}
+
+Work make_work(const Communicator& comm, const Request& request, const Way& way, const OpArg& op) {
+  const Elements elements = elements_of(request);
+  const BufferShape shape = buffer_shape(request.collective, true);
   Work work{};
   work.input = request.input;
   work.output = request.output;
-  work.chunking = {request.count, uint32_t(kPackBytes / element),
-                   channels_for(comm, request.count * element), uint32_t(comm.size()),
-                   slice_packs * (comm.geometry.box.slots / 2)};
-  work.op = reduction.arg;
-  work.slice_packs = slice_packs;
-  work.signature = signature_of(request, choice, work.chunking);
-  work.pattern = choice.algorithm->pattern;
+  work.bias = request.bias;
+  work.input_stride = shape.input == Segments::kPerRank ? elements.count : 0;
+  work.output_stride = shape.output == Segments::kPerRank ? elements.count : 0;
+  work.chunking = chunking_of(comm, request, elements, way);
+  work.op = op;
+  work.slice_packs = way.packs_per_slot;
+  work.signature = signature_of(request, way, work.chunking);
+  work.root = request.root;
+  work.pattern = way.pattern();
+  work.region = way.region;
   return work;
+}
+
+void add_collective(Communicator& comm, const Request& request, std::vector<Launch>& launches) {
+  const Way way = way_of(comm, request, elements_of(request));
+  const Reduction reduction = reduction_of(comm, request, way.pattern());
+  const void* kernel = kernel_of(way.choice.protocol, reduction.element, reduction.body);
+  const auto joins = [&] {
+    return !launches.empty() && launches.back().kernel == kernel &&
+           launches.back().stream == request.stream && launches.back().common().works < kMaxWorks;
+  };
+  if (!joins())
+    launches.push_back({kernel,
+                        1,
+                        comm.geometry.threads,
+                        flows_bytes(comm.size()),
+                        request.stream,
+                        {},
+                        CollectiveArgs{}});
+  Launch& launch = launches.back();
+  const Work work = make_work(comm, request, way, reduction.arg);
+  launch.grid = std::max(launch.grid, work.chunking.channels);
+  auto& args = std::get<CollectiveArgs>(launch.args);
+  args.work[args.works++] = work;
+}
+
+std::vector<hipStream_t> other_streams(const std::vector<Request>& requests) {
+  std::vector<hipStream_t> others;
+  for (const Request& request : requests)
+    if (request.stream != requests.front().stream &&
+        std::find(others.begin(), others.end(), request.stream) == others.end())
+      others.push_back(request.stream);
+  return others;
+}
+
+void mark_channels(const Task& task, uint32_t channels, uint64_t (&used)[2]) {
+  for (uint32_t i = 0; i < task.channels; ++i) {
+    const uint32_t channel = (task.first_channel + i) % channels;
+    used[channel / 64] |= uint64_t(1) << channel % 64;
+  }
+}
+
+// All of a group's messages move side by side, whatever their streams: one launch, before which the
+// other streams end and after which they go on.
+void add_messages(const Communicator& comm, const std::vector<Request>& requests,
+                  std::vector<Launch>& launches) {
+  const uint32_t channels = comm.geometry.box.channels;
+  for (const auto& tasks : deal_messages({comm.rank(), comm.size(), channels}, requests)) {
+    PairwiseArgs args{};
+    args.tasks = uint32_t(tasks.size());
+    std::copy(tasks.begin(), tasks.end(), args.task);
+    for (const Task& task : tasks) mark_channels(task, channels, args.channels_used);
+    const int grid = std::popcount(args.channels_used[0]) + std::popcount(args.channels_used[1]);
+    launches.push_back({pairwise_kernel(), uint32_t(grid), comm.geometry.threads,
+                        pairwise_scratch(comm.size()), requests.front().stream,
+                        other_streams(requests), args});
+  }
 }
 
 // WEFT_RANDOM_GRID: any grid is right, so tests take one at random for every launch, another on
@@ -57,23 +197,19 @@ uint32_t grid_for(Communicator& comm, uint32_t channels) {
 
 std::vector<Launch> plan(Communicator& comm, const std::vector<Request>& requests) {
   std::vector<Launch> launches;
+  std::vector<Request> messages;
   for (const Request& request : requests) {
-    const Choice choice = select(request.collective, comm.rules());
-    const Reduction reduction = make_reduction(request.type, request.op, comm.size(), comm.fnuz);
-    const void* kernel = kernel_of(choice.protocol, reduction.element, reduction.body);
-    const bool joins = !launches.empty() && launches.back().kernel == kernel &&
-                       launches.back().stream == request.stream &&
-                       launches.back().args.works < kMaxWorks;
-    if (!joins) {
-      launches.push_back({kernel, 1, comm.geometry.threads, request.stream, {}});
-      launches.back().args.comm = comm.device_state->device_comm();
+    if (is_pairwise(request.collective)) {
+      messages.push_back(request);
+    } else {
+      add_collective(comm, request, launches);
     }
-    Launch& launch = launches.back();
-    const Work work = make_work(comm, request, reduction, choice);
-    launch.grid = std::max(launch.grid, work.chunking.channels);
-    launch.args.work[launch.args.works++] = work;
   }
-  for (Launch& launch : launches) launch.grid = grid_for(comm, launch.grid);
+  if (!messages.empty()) add_messages(comm, messages, launches);
+  for (Launch& launch : launches) {
+    launch.grid = grid_for(comm, launch.grid);
+    launch.common().comm = comm.device_state->device_comm();
+  }
   return launches;
 }
 

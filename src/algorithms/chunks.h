@@ -2,8 +2,9 @@
 // kernels and the simulator.
 //
 // The elements of an operation are cut into packs of 16 bytes (the last may be partial); packs are
-// dealt to channels in contiguous shares, a share is walked in loops, a loop has one chunk per
-// place. Cuts fall between packs, so a buffer that is aligned to 16 bytes is aligned at every cut.
+// dealt to channels, those of a channel to loops, those of a loop to chunks, each time evenly: as
+// long as there are packs enough, no part is empty. Cuts fall between packs, so a buffer that is
+// aligned to 16 bytes is aligned at every cut.
 #pragma once
 
 #include <cstddef>
@@ -20,50 +21,44 @@ struct Range {
   size_t count = 0;
 };
 
-// The packs of one channel.
-struct Share {
+// Consecutive packs.
+struct Packs {
   size_t start = 0, end = 0;
-};
 
-// The packs of one loop, cut into chunks of `chunk_packs`.
-struct Loop {
-  size_t start = 0, end = 0, chunk_packs = 0;
+  WEFT_HD constexpr size_t size() const { return end - start; }
+  // Part `index` of `parts` even ones, the first ones a pack longer when it does not come out even.
+  WEFT_HD constexpr Packs part(uint32_t parts, uint32_t index) const {
+    if (parts == 1) return *this;
+    const size_t each = size() / parts, longer = size() - each * parts;
+    const size_t from = start + index * each + (index < longer ? index : longer);
+    return {from, from + each + (index < longer ? 1 : 0)};
+  }
 };
 
 struct Chunking {
-  size_t count;          // elements of the operation
+  size_t count;          // elements of the operation, or of one segment
   uint32_t pack_elems;   // elements in 16 bytes
   uint32_t channels;     // shares
-  uint32_t chunks;       // chunks in a loop: the number of places
+  uint32_t chunks;       // into which a loop is cut; 1 where each chunk is a segment of its own
   uint32_t chunk_packs;  // most packs of a chunk
 
-  WEFT_HD constexpr size_t packs() const { return (count + pack_elems - 1) / pack_elems; }
-  WEFT_HD constexpr size_t loop_packs() const { return size_t(chunks) * chunk_packs; }
+  WEFT_HD constexpr Packs all() const { return {0, (count + pack_elems - 1) / pack_elems}; }
+  WEFT_HD constexpr Packs share(uint32_t channel) const { return all().part(channels, channel); }
 
-  // The first shares are one pack longer when it does not come out even.
-  WEFT_HD constexpr Share share(uint32_t channel) const {
-    const size_t each = packs() / channels, longer = packs() % channels;
-    const size_t start = channel * each + (channel < longer ? channel : longer);
-    return {start, start + each + (channel < longer ? 1 : 0)};
+  WEFT_HD constexpr uint32_t loops(const Packs& share) const {
+    const size_t loop_packs = size_t(chunks) * chunk_packs;
+    return share.size() <= loop_packs ? (share.size() > 0 ? 1 : 0)
+                                      : uint32_t((share.size() + loop_packs - 1) / loop_packs);
   }
-
-  WEFT_HD constexpr uint32_t loops(const Share& share) const {
-    return uint32_t((share.end - share.start + loop_packs() - 1) / loop_packs());
+  WEFT_HD constexpr Packs loop(const Packs& share, uint32_t loops, uint32_t index) const {
+    return share.part(loops, index);
   }
-
-  // The last loop spreads what is left evenly over its chunks; late chunks may be short or empty.
-  WEFT_HD constexpr Loop loop(const Share& share, uint32_t index) const {
-    const size_t start = share.start + index * loop_packs(), left = share.end - start;
-    if (left >= loop_packs()) return {start, start + loop_packs(), chunk_packs};
-    return {start, share.end, (left + chunks - 1) / chunks};
-  }
-
-  WEFT_HD constexpr Range chunk(const Loop& loop, uint32_t chunk) const {
-    const size_t from = loop.start + chunk * loop.chunk_packs;
-    if (from >= loop.end) return {};
-    const size_t to = from + loop.chunk_packs < loop.end ? from + loop.chunk_packs : loop.end;
-    const size_t last = to * pack_elems < count ? to * pack_elems : count;
-    return {from * pack_elems, last - from * pack_elems};
+  // The elements of a chunk of a loop.
+  WEFT_HD constexpr Range chunk(const Packs& loop, uint32_t chunk) const {
+    const Packs packs = chunks == 1 ? loop : loop.part(chunks, chunk);
+    const size_t last = packs.end * pack_elems < count ? packs.end * pack_elems : count;
+    const size_t first = packs.start * pack_elems;
+    return {first, last > first ? last - first : 0};
   }
 };
 

@@ -7,9 +7,30 @@ namespace weft {
 namespace {
 
 constexpr AlgorithmRow kAlgorithms[] = {
-    {"Ring", Collective::kAllReduce, PatternId::kRingAllReduce},
+    {"Ring", "Ring", PatternId::kRingAllReduce},
+    {"Ring", "Ring", PatternId::kRingReduceScatter},
+    {"Ring", "Ring", PatternId::kRingAllGather},
+    {"Ring", "Ring", PatternId::kRingBroadcast},
+    {"Ring", "Ring", PatternId::kRingReduce},
+    {"OneShot", "Direct", PatternId::kOneShotAllReduce},
+    {"TwoShot", "Direct", PatternId::kTwoShotAllReduce},
+    {"Direct", "Direct", PatternId::kDirectReduceScatter},
+    {"Direct", "Direct", PatternId::kDirectAllGather},
+    {"Direct", "Direct", PatternId::kDirectAllToAll},
+    {"Direct", "Direct", PatternId::kDirectBroadcast},
+    {"Sharded", "Direct", PatternId::kShardedReduce},
+    {"Direct", "Direct", PatternId::kDirectGather},
+    {"Direct", "Direct", PatternId::kDirectScatter},
+    {"Tree", "Tree", PatternId::kTreeAllReduce},
+    {"PAT", "PAT", PatternId::kPatAllGather},
+    {"PAT", "PAT", PatternId::kPatReduceScatter},
 };
 static_assert(std::size(kAlgorithms) == size_t(kPatternCount));
+static_assert([] {
+  for (int i = 0; i < kPatternCount; ++i)
+    if (kAlgorithms[i].pattern != PatternId(i)) return false;
+  return true;
+}());
 
 }  // namespace
 
@@ -17,6 +38,8 @@ std::span<const AlgorithmRow> algorithms() { return kAlgorithms; }
 
 std::string_view protocol_name(Protocol protocol) {
   switch (protocol) {
+    case Protocol::kLl:
+      return "LL";
     case Protocol::kSimple:
       return "Simple";
   }

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "error.h"
+#include "launch_shape.h"
 
 namespace weft {
 namespace {
 
 // Every name that a user may write; what this version lacks is a valid name that leaves less.
 constexpr std::string_view kAlgorithmNames =
-    ",tree,ring,collnetdirect,collnetchain,nvls,nvlstree,pat,";
+    ",tree,ring,direct,collnetdirect,collnetchain,nvls,nvlstree,pat,";
 constexpr std::string_view kProtocolNames = ",ll,ll128,simple,";
 constexpr std::string_view kFunctions[] = {"broadcast", "reduce", "allgather", "reducescatter",
                                            "allreduce"};
@@ -65,6 +66,7 @@ Rules::Table Rules::parse(const char* variable, const std::string& text,
     first = false;
     std::string list = colon == std::string::npos ? entry : entry.substr(colon + 1);
     Names names;
+    names.by_function = !function.empty();
     names.exclude = !list.empty() && list[0] == '^';
     if (names.exclude) list.erase(0, 1);
     names.names = "," + list + ",";
@@ -84,28 +86,86 @@ Rules::Rules(const std::string& algo, const std::string& proto)
   require_something(algo, proto);
 }
 
-bool Rules::allows(Collective collective, std::string_view algorithm) const {
-  return algorithms_[int(collective)].allow(algorithm);
+bool Rules::allows(Collective collective, std::string_view family) const {
+  return algorithms_[int(collective)].allow(family);
 }
 bool Rules::allows(Collective collective, Protocol protocol) const {
   return protocols_[int(collective)].allow(protocol_name(protocol));
 }
 
-void Rules::require_something(const std::string& algo, const std::string& proto) const {
-  for (int c = 0; c < kCollectiveCount; ++c)
-    if (select(Collective(c), *this).algorithm == nullptr)
-      fail(ncclInvalidUsage,
-           "NCCL_ALGO={} NCCL_PROTO={} leave nothing for {}: this version has Ring with Simple",
-           algo, proto, collective_name(Collective(c)));
+bool Rules::leaves_something(Collective collective) const {
+  const auto allowed = [&](const AlgorithmRow& row) {
+    return row.collective() == collective && allows(collective, row.family);
+  };
+  bool protocol = false;
+  for (int p = 0; p < kProtocolCount; ++p) protocol |= allows(collective, Protocol(p));
+  return protocol && std::any_of(algorithms().begin(), algorithms().end(), allowed);
 }
 
-Choice select(Collective collective, const Rules& rules) {
-  for (const AlgorithmRow& row : algorithms())
+void Rules::require_something(const std::string& algo, const std::string& proto) {
+  for (int c = 0; c < kCollectiveCount; ++c) {
+    const auto collective = Collective(c);
+    if (is_pairwise(collective) || leaves_something(collective)) continue;
+    // Most users mean all-reduce.
+    if (algorithms_[c].by_function || protocols_[c].by_function ||
+        collective == Collective::kAllReduce)
+      fail(ncclInvalidUsage,
+           "NCCL_ALGO={} NCCL_PROTO={} leave nothing for {} of what this version has", algo, proto,
+           collective_name(collective));
+    algorithms_[c] = Names{};
+    if (!leaves_something(collective)) protocols_[c] = Names{};
+  }
+}
+
+bool folds_in_rank_order(PatternId id) {
+  return id == PatternId::kOneShotAllReduce || id == PatternId::kTwoShotAllReduce ||
+         id == PatternId::kDirectReduceScatter || id == PatternId::kShardedReduce;
+}
+
+namespace {
+
+const platform::ProtocolCost& cost_of(Protocol protocol) {
+  return protocol == Protocol::kLl ? platform::kLlCost : platform::kSimpleCost;
+}
+
+}  // namespace
+
+Selector::Selector(const Rules& rules, int ranks, bool in_rank_order) : ranks_(ranks) {
+  for (const AlgorithmRow& row : algorithms()) {
+    const Collective collective = row.collective();
+    if (!rules.allows(collective, row.family)) continue;
+    if (in_rank_order && reduces(collective) && !folds_in_rank_order(row.pattern)) continue;
+    const PatternCost cost = pattern_cost(row.pattern, ranks);
     for (int p = 0; p < kProtocolCount; ++p)
-      if (row.collective == collective && rules.allows(collective, row.name) &&
-          rules.allows(collective, Protocol(p)))
-        return {&row, Protocol(p)};
-  return {nullptr, Protocol::kSimple};
+      if (rules.allows(collective, Protocol(p)))
+        candidates_[int(collective)].push_back({{&row, Protocol(p)}, cost});
+  }
+  for (int c = 0; c < kCollectiveCount; ++c)
+    if (candidates_[c].empty() && !is_pairwise(Collective(c)))
+      fail(ncclInvalidUsage,
+           "WEFT_DETERMINISTIC and NCCL_ALGO leave nothing for {}: it must fold in rank order, as "
+           "Direct does",
+           collective_name(Collective(c)));
+}
+
+double Selector::cost_us(const PatternCost& cost, PatternId pattern, int ranks, Protocol protocol,
+                         size_t segment_bytes) {
+  const BufferShape shape = buffer_shape(pattern_collective(pattern), true);
+  const bool cut = shape.input != Segments::kPerRank && shape.output != Segments::kPerRank;
+  const double chunk = double(segment_bytes) / (cut ? pattern_chunks(pattern, ranks) : 1);
+  const platform::ProtocolCost& wire = cost_of(protocol);
+  return cost.latency * wire.hop_us +
+         std::max(cost.sent, cost.received) * chunk / wire.bytes_per_us;
+}
+
+Choice Selector::choose(Collective collective, size_t segment_bytes) const {
+  const std::vector<Candidate>& all = candidates_[int(collective)];
+  const auto us = [&](const Candidate& c) {
+    return cost_us(c.cost, c.choice.algorithm->pattern, ranks_, c.choice.protocol, segment_bytes);
+  };
+  return std::min_element(all.begin(), all.end(),
+                          [&](const Candidate& a, const Candidate& b) { return us(a) < us(b); })
+      ->choice;
 }
 
 }  // namespace weft

@@ -1,46 +1,75 @@
 // Which algorithm and protocol an operation takes. Owns: the user's rules (NCCL_ALGO, NCCL_PROTO)
-// and the choice. Uses rank-invariant keys only, so that all ranks choose the same.
+// and the choice of what is cheapest among what they leave. Uses rank-invariant keys only, so that
+// all ranks choose the same.
 #pragma once
 
 #include <array>
 #include <string>
+#include <vector>
 
+#include "algorithms/pattern_cost.h"
 #include "algorithms/registry.h"
 
 namespace weft {
-
-struct Choice {
-  const AlgorithmRow* algorithm;
-  Protocol protocol;
-};
 
 // What the user's rules leave of the registry, by collective.
 class Rules {
  public:
   // The texts of NCCL_ALGO and NCCL_PROTO: `[func:][^]name,name;func:...`. Throws
-  // Error(ncclInvalidUsage) naming what is wrong: an unknown name or function, or rules that leave
-  // nothing of what this version has for a collective.
+  // Error(ncclInvalidUsage) naming what is wrong: an unknown name or function, or rules for a
+  // function that leave nothing of what this version has for it. Rules for all functions leave a
+  // collective as it is that has nothing of what they name.
   Rules(const std::string& algo, const std::string& proto);
 
-  bool allows(Collective collective, std::string_view algorithm) const;
+  bool allows(Collective collective, std::string_view family) const;
   bool allows(Collective collective, Protocol protocol) const;
 
  private:
   // A list of names to take, or to leave out. Empty: everything.
   struct Names {
     bool exclude = true;
-    std::string names;  // ",ring,tree,": lower case
+    bool by_function = false;  // written for this function
+    std::string names;         // ",ring,tree,": lower case
     bool allow(std::string_view name) const;
   };
   using Table = std::array<Names, kCollectiveCount>;
 
   static Table parse(const char* variable, const std::string& text, std::string_view known_names);
-  void require_something(const std::string& algo, const std::string& proto) const;
+  bool leaves_something(Collective collective) const;
+  void require_something(const std::string& algo, const std::string& proto);
 
   Table algorithms_, protocols_;
 };
 
-// `rules` leave something (see Rules).
-Choice select(Collective collective, const Rules& rules);
+// Whether contributions are added in the order of ranks and rounded once.
+bool folds_in_rank_order(PatternId id);
+
+struct Choice {
+  const AlgorithmRow* algorithm;
+  Protocol protocol;
+};
+
+// The algorithms of one communicator with what they cost.
+class Selector {
+ public:
+  // `in_rank_order`: only those that fold all contributions in the order of ranks
+  // (WEFT_DETERMINISTIC). Throws Error(ncclInvalidUsage) when that leaves nothing for a collective.
+  Selector(const Rules& rules, int ranks, bool in_rank_order);
+
+  // The cheapest for segments (collective.h) of so many bytes.
+  Choice choose(Collective collective, size_t segment_bytes) const;
+
+  // Microseconds that `choice` takes, without the launch.
+  static double cost_us(const PatternCost& cost, PatternId pattern, int ranks, Protocol protocol,
+                        size_t segment_bytes);
+
+ private:
+  struct Candidate {
+    Choice choice;
+    PatternCost cost;
+  };
+  int ranks_;
+  std::array<std::vector<Candidate>, kCollectiveCount> candidates_;
+};
 
 }  // namespace weft

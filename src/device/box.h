@@ -1,13 +1,13 @@
 // What is laid out inside a box, the memory one rank writes in another rank's device
 // (transport/links.h). Pure arithmetic.
 //
-// The inbox that rank r has for peer p holds the flow p -> r: the header p stores at the start of
-// each operation, and per channel a FIFO of `slots` slots with one ready flag each. It also holds
-// the credits of the opposite flow r -> p, since every word is polled where it is local: r polls
-// them here, p writes them.
+// The inbox that rank r has for peer p holds the flows p -> r: the header p stores at the start of
+// each operation, then one region a protocol, each with a FIFO of slots a channel and a ready flag
+// a slot. It also holds the credits of the opposite flows r -> p, since every word is polled where
+// it is local: r polls them here, p writes them.
 //
-//   header | channel 0: flags line, credit line | channel 1 ... | channel 0: slot 0, slot 1, ... |
-//   channel 1 ...
+//   header | region 0: channel 0: flags line, credit line | channel 1 ... | channel 0: slot 0, slot
+//   1, ... | channel 1 ... | region 1: ...
 //
 // Words polled by one side never share a 128-byte line with words polled or written by the other.
 #pragma once
@@ -28,36 +28,51 @@ struct BoxHeader {
   uint64_t wire_version;
 };
 
-struct BoxLayout {
-  uint32_t channels;
+// No region is shared by two protocols (invariant 2). An exchange is used only by operations that
+// make every rank wait for all others, and needs no credits (invariant 3).
+enum class Region : uint8_t { kSimple, kPairwise, kLlStream, kLlExchange };
+inline constexpr int kRegionCount = 4;
+
+// The FIFOs of one region of a box, one a channel.
+struct Fifo {
+  uint64_t offset;  // in the box; a multiple of kLineBytes
   uint32_t slots;
-  uint32_t slice_bytes;  // of a slot; a multiple of kLineBytes
+  uint32_t slot_bytes;  // a multiple of kLineBytes
 
   static constexpr size_t kControlBytes = 2 * kLineBytes;  // of a channel
 
-  WEFT_HD constexpr size_t bytes() const { return data(channels); }
-
-  WEFT_HD BoxHeader* header(void* box) const { return static_cast<BoxHeader*>(box); }
+  WEFT_HD constexpr size_t bytes(uint32_t channels) const {
+    return channels * (kControlBytes + size_t(slots) * slot_bytes);
+  }
   // slots words, each counter32 | signature32, written by the sender.
   WEFT_HD uint64_t* ready(void* box, uint32_t channel) const {
-    return word(box, kLineBytes + channel * kControlBytes);
+    return reinterpret_cast<uint64_t*>(at(box, channel * kControlBytes));
   }
   // The number of slices the receiver has taken, in the upper half; written by the receiver of the
   // opposite flow.
   WEFT_HD uint64_t* credit(void* box, uint32_t channel) const {
-    return word(box, kLineBytes + channel * kControlBytes + kLineBytes);
+    return reinterpret_cast<uint64_t*>(at(box, channel * kControlBytes + kLineBytes));
   }
-  WEFT_HD char* slot(void* box, uint32_t channel, uint32_t index) const {
-    return static_cast<char*>(box) + data(channel) + size_t(index) * slice_bytes;
+  WEFT_HD char* slot(void* box, uint32_t channels, uint32_t channel, uint32_t index) const {
+    return at(box, channels * kControlBytes + (size_t(channel) * slots + index) * slot_bytes);
   }
 
  private:
-  WEFT_HD constexpr size_t data(uint32_t channel) const {
-    return kLineBytes + channels * kControlBytes + size_t(channel) * slots * slice_bytes;
+  WEFT_HD char* at(void* box, size_t in_region) const {
+    return static_cast<char*>(box) + offset + in_region;
   }
-  WEFT_HD static uint64_t* word(void* box, size_t offset) {
-    return reinterpret_cast<uint64_t*>(static_cast<char*>(box) + offset);
+};
+
+struct BoxLayout {
+  uint32_t channels;
+  Fifo fifo[kRegionCount];
+
+  WEFT_HD constexpr const Fifo& of(Region region) const { return fifo[int(region)]; }
+  WEFT_HD constexpr size_t bytes() const {
+    const Fifo& last = fifo[kRegionCount - 1];
+    return last.offset + last.bytes(channels);
   }
+  WEFT_HD BoxHeader* header(void* box) const { return static_cast<BoxHeader*>(box); }
 };
 
 }  // namespace weft

@@ -1,38 +1,95 @@
 // The engine: one loop that runs any pattern over any protocol. For every loop of a channel and
-// every hop: ask the pattern for the step, wait, move, post. Owns: the order of loops, hops and
-// slices. Next on the path: a protocol (simple.h) and move.h.
+// every hop: ask the pattern for the step, wait, move, post. Owns: the order of loops, hops, peers
+// and slices. Next on the path: a protocol (simple.h, ll.h) and move.h.
 #pragma once
 
 #include "device/move.h"
 
 namespace weft {
 
-// One channel of one operation; false: a wait gave up and the block leaves.
+// One channel of one operation.
 template <class Protocol, class Type, class Op>
-WEFT_DEV bool run_channel(const Block& block, const DeviceComm& comm, const Work& work,
-                          const Waits& waits, uint32_t channel) {
-  const Protocol protocol(block, comm, waits, channel, work.signature);
-  const int hops = pattern_hops(work.pattern, comm.size);
-  const size_t slice_elems = size_t(work.slice_packs) * Pack<Type>::kElems;
-  const Share share = work.chunking.share(channel);
-  const uint32_t loops = work.chunking.loops(share);
-  for (uint32_t index = 0; index < loops; ++index) {
-    const Loop loop = work.chunking.loop(share, index);
-    for (int hop = 0; hop < hops; ++hop) {
-      const Step step = pattern_step(work.pattern, comm.rank, comm.size, hop);
-      const Range chunk = work.chunking.chunk(loop, step.chunk);
-      for (size_t done = 0; done < chunk.count; done += slice_elems) {
-        const size_t left = chunk.count - done;
-        const Range slice{chunk.first + done, left < slice_elems ? left : slice_elems};
-        if (!protocol.begin(step)) return false;
-        Move<Type, Op>(step, work, slice, protocol.source(step), protocol.target(step)).run(block);
-        protocol.end(step);
+class Channel {
+ public:
+  WEFT_DEV Channel(const Block& block, const DeviceComm& comm, const Work& work, const OpArg& op,
+                   const Waits& waits, uint32_t channel)
+      : block_(block),
+        work_(work),
+        op_(op),
+        at_{comm.rank, comm.size, work.root, int(channel)},
+        protocol_(block, comm, waits, work, channel),
+        stage_(&comm.words->stage[channel]),
+        share_(work.chunking.share(channel)) {}
+
+  // False: a wait gave up and the block leaves.
+  WEFT_DEV bool run() {
+    const int hops = pattern_hops(work_.pattern, at_.n);
+    const uint32_t loops = work_.chunking.loops(share_);
+    for (uint32_t index = 0; index < loops; ++index) {
+      const Packs loop = work_.chunking.loop(share_, loops, index);
+      for (int hop = 0; hop < hops; ++hop) {
+        const Step step = pattern_step(work_.pattern, at_, hop);
+        const int parts = step.by_peer ? at_.n : 1;
+        for (int part = 0; part < parts; ++part)
+          if (!run_step(loop, step.by_peer ? part_of(step, part) : step)) return false;
+        protocol_.end_hop(step);
+        if (block_.leader()) platform::note32(stage_, index * hops + hop + 1);
       }
-      if (block.leader()) platform::note32(&comm.words->stage[channel], index * hops + hop + 1);
+      if (!protocol_.end_loop()) return false;
     }
+    return protocol_.save();
   }
-  protocol.save();
-  return true;
-}
+
+ private:
+  // A step by peer, one peer after another, starting with a neighbour so that ranks do not all turn
+  // to the same one. The last part is this rank's own chunk.
+  WEFT_DEV Step part_of(const Step& step, int part) const {
+    const bool sends = step.send.any(), own = part == at_.n - 1;
+    const int distance = sends ? part + 1 : at_.n - 1 - part;
+    const int peer = (at_.place + distance) % at_.n;
+    Step one;
+    one.chunk = peer;
+    if (own || (sends ? step.send : step.recv).at(peer, at_.place) >= 0) {
+      one.read_input = sends && (!own || step.write_output);
+      one.write_output = own ? one.read_input : !sends;
+      if (!own) (sends ? one.send : one.recv) = Peers::one(peer);
+    }
+    return one;
+  }
+
+  WEFT_DEV bool run_step(const Packs& loop, const Step& step) {
+    const bool talks = step.recv.any() || step.send.any();
+    if (!talks && !step.read_input) return true;
+    const size_t slice_elems = size_t(work_.slice_packs) * Pack<Type>::kElems;
+    const Range chunk = work_.chunking.chunk(loop, step.chunk);
+    for (size_t done = 0; done < chunk.count; done += slice_elems) {
+      const size_t left = chunk.count - done;
+      if (talks && !protocol_.begin(step)) return false;
+      const Slice slice =
+          slice_at(step, chunk.first + done, left < slice_elems ? left : slice_elems);
+      Move<Protocol, Type, Op>(protocol_, at_, step, op_, slice).run(block_);
+      if (talks) protocol_.end(step);
+    }
+    return true;
+  }
+
+  WEFT_DEV Slice slice_at(const Step& step, size_t first, size_t elems) const {
+    using Storage = typename Type::storage;
+    const size_t in = step.chunk * work_.input_stride + first;
+    const size_t out = step.chunk * work_.output_stride + first;
+    const auto* bias = static_cast<const Storage*>(work_.bias);
+    return {static_cast<const Storage*>(work_.input) + in,
+            static_cast<Storage*>(work_.output) + out, bias == nullptr ? nullptr : bias + out,
+            elems};
+  }
+
+  const Block& block_;
+  const Work& work_;
+  const OpArg& op_;
+  const Spot at_;
+  Protocol protocol_;
+  uint32_t* const stage_;
+  const Packs share_;
+};
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 // nothing else.
 #include "device/kernel.h"
 #include "device/kernels.h"
+#include "device/ll.h"
 #include "device/simple.h"
 
 namespace weft {
@@ -9,14 +10,16 @@ namespace {
 
 template <class Protocol, class Op>
 const void* address() {
-  return platform::kernel_address<CollectiveKernel<Protocol, WEFT_INSTANCE_TYPE, Op>, KernelArgs>();
+  return platform::kernel_address<CollectiveKernel<Protocol, WEFT_INSTANCE_TYPE, Op>,
+                                  CollectiveArgs>();
 }
 
 }  // namespace
 
 template <>
 KernelSet kernels_of_type<WEFT_INSTANCE_TYPE>() {
-  return {{{address<Simple, Sum>(), address<Simple, Prod>(), address<Simple, MinMax>()}}};
+  return {{{address<Ll, Sum>(), address<Ll, Prod>(), address<Ll, MinMax>()},
+           {address<Simple, Sum>(), address<Simple, Prod>(), address<Simple, MinMax>()}}};
 }
 
 }  // namespace weft

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-enum class Protocol : uint8_t { kSimple };
-inline constexpr int kProtocolCount = 1;
+enum class Protocol : uint8_t { kLl, kSimple };
+inline constexpr int kProtocolCount = 2;
 
 // min and max are one body, signed and unsigned integers share all of them (op_arg.h).
 enum class OpBody : uint8_t { kSum, kProd, kMinMax };
@@ -42,5 +42,8 @@ KernelSet kernels_of_type();
 
 // Null for a type that no device of the platform has.
 const void* kernel_of(Protocol protocol, ElementType type, OpBody body);
+
+// Of messages (pairwise.h), whatever the type.
+const void* pairwise_kernel();
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// Moves one slice through one step: takes it from a slot, the input or both, reduces, gives it to
-// the output, a slot or both. Owns: which source and target take part and when scales apply. Does
+// Moves one slice through one step: takes it from peers, the input or both, reduces, gives it to
+// the output, peers or both. Owns: which source and target take part and when scales apply. Does
 // not own: waiting and posting (protocols), arithmetic (reduce.h), tails and misalignment (pack.h).
 #pragma once
 
@@ -8,135 +8,160 @@
 
 namespace weft {
 
-// The ends of one slice. Slots hold whole packs; input and output are the user's memory, exactly
-// `elems` long.
-template <class Type, class Op>
+// Where one slice lies in the user's memory.
+struct Slice {
+  const void* input;
+  void* output;
+  const void* bias;  // null: none
+  size_t elems;
+};
+
+// Contributions are folded in the order of places, so a fold of all gives all ranks the same bits.
+template <class Protocol, class Type, class Op>
 class Move {
  public:
-  WEFT_DEV Move(const Step& step, const Work& work, Range slice, const char* source, char* target)
-      : input_(Input<Type>::of(element(work.input, slice.first), slice.count)),
-        output_(Output<Type>::of(element(work.output, slice.first), slice.count)),
-        source_(source),
-        target_(target),
-        op_(work.op),
-        read_(step.read_input),
-        write_(step.write_output),
-        finish_(step.finish) {}
+  WEFT_DEV Move(Protocol& protocol, const Spot& at, const Step& step, const OpArg& op,
+                const Slice& slice)
+      : protocol_(protocol),
+        at_(at),
+        step_(step),
+        op_(op),
+        input_(Input<Type>::of(slice.input, slice.elems)),
+        output_(Output<Type>::of(slice.output, slice.elems)),
+        bias_(Input<Type>::of(slice.bias, slice.elems)),
+        folds_(step.finish || (step.recv.any() && step.read_input)) {}
 
   WEFT_DEV void run(const Block& block) const {
-    if (input_.aligned && output_.aligned) {
-      run_whole<true>(block);
-    } else {
-      run_whole<false>(block);
+    size_t done = 0;
+    if (is_aligned()) {
+      const size_t whole = input_.elems / Pack<Type>::kElems;
+      done = folds_ ? block.template each_batch<kReduceBatch>(whole, Batch<true, true>{*this})
+                    : block.template each_batch<kForwardBatch>(whole, Batch<false, true>{*this});
     }
-    const size_t whole = whole_packs();
-    if (whole * Pack<Type>::kElems < input_.elems && block.leader()) tail(whole);
+    // What is left, whole packs or not, aligned or not.
+    block.each(input_.packs() - done, [&](size_t index) {
+      if (folds_) {
+        Batch<true, false>{*this}.template operator()<1>(done + index, 0);
+      } else {
+        Batch<false, false>{*this}.template operator()<1>(done + index, 0);
+      }
+    });
   }
 
  private:
-  // Packs in hand at a time. Narrow types unpack to more accumulators; what is not aligned comes in
-  // many small accesses.
+  // Packs in hand at a time. Narrow types unpack to more accumulators.
   static constexpr int kForwardBatch = platform::kPacksInFlight;
   static constexpr int kReduceBatch =
       Pack<Type>::kElems <= 4
           ? kForwardBatch
           : (kForwardBatch * 4 >= Pack<Type>::kElems ? kForwardBatch * 4 / Pack<Type>::kElems : 1);
+  static constexpr int kOwn = -2;  // the contribution of this rank
 
-  WEFT_DEV size_t whole_packs() const { return input_.elems / Pack<Type>::kElems; }
-
-  template <bool kAligned>
-  WEFT_DEV void run_whole(const Block& block) const {
-    if (source_ != nullptr && read_) {
-      block.template each_batch<kAligned ? kReduceBatch : 1>(whole_packs(),
-                                                             Reduce<kAligned>{*this});
-    } else {
-      block.template each_batch<kAligned ? kForwardBatch : 1>(whole_packs(),
-                                                              Forward<kAligned>{*this});
-    }
+  WEFT_DEV bool is_aligned() const {
+    return (!step_.read_input || input_.aligned) && (!step_.write_output || output_.aligned) &&
+           (!has_bias() || bias_.aligned);
   }
+  WEFT_DEV bool has_bias() const { return step_.finish && bias_.base != nullptr; }
 
-  // Packs first, first + stride, ...: all loads are issued before the first use.
-  template <bool kAligned>
-  struct Reduce {
+  // Packs first, first + stride, ...
+  template <bool kFold, bool kFast>
+  struct Batch {
     const Move& move;
     template <int kCount>
     WEFT_DEV void operator()(size_t first, size_t stride) const {
-      Pack<Type> received[kCount], own[kCount];
-      for (int k = 0; k < kCount; ++k) received[k] = move.received_pack(first + k * stride);
-      for (int k = 0; k < kCount; ++k)
-        own[k] = move.template own_pack<kAligned>(first + k * stride);
-      for (int k = 0; k < kCount; ++k)
-        move.template give<kAligned>(first + k * stride, move.reduced(received[k], own[k]));
-    }
-  };
-  template <bool kAligned>
-  struct Forward {
-    const Move& move;
-    template <int kCount>
-    WEFT_DEV void operator()(size_t first, size_t stride) const {
-      Pack<Type> only[kCount];
-      for (int k = 0; k < kCount; ++k)
-        only[k] = move.template only_pack<kAligned>(first + k * stride);
-      for (int k = 0; k < kCount; ++k) move.template give<kAligned>(first + k * stride, only[k]);
+      Pack<Type> result[kCount];
+      if constexpr (kFold) {
+        move.template fold<kFast, kCount>(result, first, stride);
+      } else {
+        const int from = move.step_.recv.any() ? move.step_.recv.only() : kOwn;
+        move.template load<kFast, kCount>(result, from, first, stride);
+      }
+      move.template give<kFast, kCount>(result, first, stride);
     }
   };
 
-  static WEFT_DEV const void* element(const void* base, size_t index) {
-    return static_cast<const typename Type::storage*>(base) + index;
+  // The place of contribution i, kOwn, or -1 for none.
+  WEFT_DEV int contributions() const {
+    return step_.recv.candidates(at_.n) + (step_.recv.is_others() || !step_.read_input ? 0 : 1);
   }
-  static WEFT_DEV void* element(void* base, size_t index) {
-    return static_cast<typename Type::storage*>(base) + index;
+  WEFT_DEV int contributor(int i) const {
+    if (step_.recv.is_others())
+      return i == at_.place && step_.read_input ? kOwn : step_.recv.at(i, at_.place);
+    if (!step_.read_input) return step_.recv.at(i, at_.place);
+    return i == 0 ? kOwn : step_.recv.at(i - 1, at_.place);
   }
-  template <class Char>
-  static WEFT_DEV Char* slot(Char* base, size_t pack) {
-    return base + pack * kPackBytes;
-  }
-
-  WEFT_DEV Pack<Type> received_pack(size_t index) const {
-    return load_pack<Type>(slot(source_, index));
-  }
-  template <bool kAligned>
-  WEFT_DEV Pack<Type> own_pack(size_t index) const {
-    const char* from = slot(input_.base, index);
-    return pre<Op>(kAligned ? load_pack<Type>(from) : load_unaligned<Type>(from), op_);
-  }
-  template <bool kAligned>
-  WEFT_DEV Pack<Type> only_pack(size_t index) const {
-    return source_ != nullptr ? received_pack(index) : own_pack<kAligned>(index);
-  }
-
-  // Rounded once, after the scale.
-  WEFT_DEV Pack<Type> reduced(const Pack<Type>& received, const Pack<Type>& own) const {
-    const Partial<Type> sum = combine<Op>(unpack(received), unpack(own), op_);
-    return repack(finish_ ? post<Op>(sum, op_) : sum);
-  }
-  template <bool kAligned>
-  WEFT_DEV void give(size_t index, const Pack<Type>& pack) const {
-    if (target_ != nullptr) store_pack(slot(target_, index), pack);
-    if (!write_) return;
-    char* to = slot(output_.base, index);
-    if constexpr (kAligned) {
-      store_pack(to, pack);
+  // All loads are issued before the first use.
+  template <bool kFast, int kCount>
+  WEFT_DEV void load(Pack<Type> (&packs)[kCount], int from, size_t first, size_t stride) const {
+    if (from == kOwn) {
+      for (int k = 0; k < kCount; ++k) packs[k] = read<kFast>(input_, first + k * stride);
+      for (int k = 0; k < kCount; ++k) packs[k] = pre<Op>(packs[k], op_);
     } else {
-      store_unaligned(to, pack);
+      const auto source = protocol_.source(from);
+      for (int k = 0; k < kCount; ++k)
+        packs[k] = protocol_.template get<Type>(source, first + k * stride);
     }
   }
 
-  // The last pack, of fewer elements. In a slot it is whole, its rest zero.
-  WEFT_DEV void tail(size_t index) const {
-    const Pack<Type> own = read_ ? pre<Op>(input_.load(index), op_) : Pack<Type>{};
-    const Pack<Type> received = source_ != nullptr ? received_pack(index) : Pack<Type>{};
-    const Pack<Type> result = source_ == nullptr ? own : read_ ? reduced(received, own) : received;
-    if (target_ != nullptr) store_pack(slot(target_, index), result);
-    if (write_) output_.store(index, result);
+  // Rounded once, after the scale and the bias. A contribution is asked for before the one before
+  // it is used.
+  template <bool kFast, int kCount>
+  WEFT_DEV void fold(Pack<Type> (&result)[kCount], size_t first, size_t stride) const {
+    const int count = contributions();
+    Pack<Type> next[kCount] = {}, last[kCount] = {};
+    Partial<Type> sum[kCount] = {};
+    int loaded = 0;
+    for (int i = 0; i <= count; ++i) {
+      const int from = i < count ? contributor(i) : kOwn;
+      if (from == -1) continue;
+      if (i < count) load<kFast>(next, from, first, stride);
+      for (int k = 0; k < kCount && loaded > 0; ++k)
+        sum[k] = loaded == 1 ? unpack(last[k]) : combine<Op>(sum[k], unpack(last[k]), op_);
+      for (int k = 0; k < kCount; ++k) last[k] = next[k];
+      ++loaded;
+    }
+    for (int k = 0; k < kCount; ++k) {
+      if (step_.finish) sum[k] = post<Op>(sum[k], op_);
+      if (has_bias())
+        sum[k] = combine<Op>(sum[k], unpack(read<kFast>(bias_, first + k * stride)), op_);
+      result[k] = repack(sum[k]);
+    }
   }
 
+  template <bool kFast, int kCount>
+  WEFT_DEV void give(const Pack<Type> (&packs)[kCount], size_t first, size_t stride) const {
+    const int targets = step_.send.candidates(at_.n);
+    for (int i = 0; i < targets; ++i) {
+      const int peer = step_.send.at(i, at_.place);
+      if (peer < 0) continue;
+      const auto target = protocol_.target(peer);
+      for (int k = 0; k < kCount; ++k) protocol_.put(target, first + k * stride, packs[k]);
+    }
+    if (!step_.write_output) return;
+    for (int k = 0; k < kCount; ++k) write<kFast>(first + k * stride, packs[k]);
+  }
+
+  template <bool kFast>
+  WEFT_DEV Pack<Type> read(const Input<Type>& input, size_t index) const {
+    return kFast ? load_pack<Type>(input.base + index * kPackBytes) : input.load(index);
+  }
+  template <bool kFast>
+  WEFT_DEV void write(size_t index, const Pack<Type>& pack) const {
+    if constexpr (kFast) {
+      store_pack(output_.base + index * kPackBytes, pack);
+    } else {
+      output_.store(index, pack);
+    }
+  }
+
+  Protocol& protocol_;
+  const Spot& at_;
+  const Step& step_;
+  const OpArg& op_;
   const Input<Type> input_;
   const Output<Type> output_;
-  const char* const source_;
-  char* const target_;
-  const OpArg& op_;
-  const bool read_, write_, finish_;
+  const Input<Type> bias_;
+  const bool folds_;
 };
 
 }  // namespace weft

@@ -15,7 +15,7 @@ struct OpArg {
     kPostScale = 2,  // the result is multiplied by `post`; an integer is divided by `divisor`
     kMax = 4,        // MinMax gives the larger
     kSigned = 8,     // integers compare and divide as signed, whatever type the kernel was made for
-    kPreFromMemory = 16,  // `pre` is the device address of one element of the type; with kPreScale
+    kPreFromMemory = 16,  // `pre` is the device address of one element, read when the kernel runs
   };
   uint64_t pre;   // bits of an accumulator, or an address
   uint64_t post;  // bits of an accumulator; of an integer average: reciprocal_of(divisor)

@@ -5,34 +5,34 @@
 //  1. Slice k of a flow (counted from the communicator's first, wrapping) lies in slot k mod slots;
 //  its flag is k+1.
 //  2. The sender fills a slot only after credit k+1-slots: the receiver has taken what was there.
-//  3. Counters live in device memory between kernels and belong to the channel, not to a block: the
-//  grid may change.
+//  3. Counters live in device memory between kernels and belong to the channel (flows.h).
 //  4. The leader polls, posts and counts; the others learn after a barrier. It polls all words of a
 //     step before one acquire, and posts all of them after one release: fences cost more than
 //     words.
 // Next on the path: engine.h runs steps over it, move.h moves the bytes between begin() and end().
 #pragma once
 
-#include "device/sync.h"
+#include "device/flows.h"
+#include "device/pack.h"
 
 namespace weft {
 
 class Simple {
  public:
-  WEFT_DEV Simple(const Block& block, const DeviceComm& comm, const Waits& waits, uint32_t channel,
-                  uint32_t signature)
-      : block_(block),
-        comm_(comm),
-        waits_(waits),
-        channel_(channel),
-        signature_(signature),
-        flows_(static_cast<FlowCounters*>(block.scratch())) {
-    block_.each(comm_.size, [&](size_t peer) { flows_[peer] = saved(peer); });
-    block_.sync();
-  }
+  static constexpr Region kRegion = Region::kSimple;
 
-  // The slice to receive is there and there is room for the one to send; false: the block leaves.
-  WEFT_DEV bool begin(const Step& step) const {
+  WEFT_DEV Simple(const Block& block, const DeviceComm& comm, const Waits& waits, const Work& work,
+                  uint32_t channel)
+      : block_(block),
+        waits_(waits),
+        signature_(work.signature),
+        self_(comm.rank),
+        size_(comm.size),
+        flows_(block, comm, work.region, channel, block.scratch()) {}
+
+  // Every slice to receive is there and there is room for every one to send; false: the block
+  // leaves.
+  WEFT_DEV bool begin(const Step& step) {
     if (block_.leader()) {
       if (!wait(step)) block_.stop();
       platform::acquire_system();  // partner: the release in end()
@@ -41,65 +41,76 @@ class Simple {
     return !block_.stopped();
   }
 
-  // Where the slice lies that was received, and where the one to send goes; null without.
-  WEFT_DEV const char* source(const Step& step) const {
-    if (!step.recv.any()) return nullptr;
-    const uint32_t peer = step.recv.place;
-    return comm_.box.slot(comm_.peers[peer].inbox, channel_,
-                          flows_[peer].received % comm_.box.slots);
+  // Where a slice lies that was received, and where one to send goes.
+  struct Source {
+    const char* base;
+  };
+  struct Target {
+    char* base;
+  };
+  WEFT_DEV Source source(int peer) const { return {flows_.in_slot(peer, flows_[peer].received)}; }
+  WEFT_DEV Target target(int peer) const { return {flows_.out_slot(peer, flows_[peer].sent)}; }
+  template <class Type>
+  WEFT_DEV Pack<Type> get(const Source& source, size_t index) {
+    return load_pack<Type>(source.base + index * kPackBytes);
   }
-  WEFT_DEV char* target(const Step& step) const {
-    if (!step.send.any()) return nullptr;
-    const uint32_t peer = step.send.place;
-    return comm_.box.slot(comm_.peers[peer].outbox, channel_, flows_[peer].sent % comm_.box.slots);
+  template <class Type>
+  WEFT_DEV void put(const Target& target, size_t index, const Pack<Type>& pack) {
+    store_pack(target.base + index * kPackBytes, pack);
   }
 
-  // The block has read its source and written its target.
-  WEFT_DEV void end(const Step& step) const {
+  // The block has read its sources and written its targets.
+  WEFT_DEV void end(const Step& step) {
     complete(block_);
     if (!block_.leader()) return;
     platform::release_system();  // partner: the acquire in begin()
-    if (step.recv.any()) {
-      const uint32_t peer = step.recv.place, taken = ++flows_[peer].received;
-      platform::post64(comm_.box.credit(comm_.peers[peer].outbox, channel_),
-                       flag_word(taken, signature_));
-    }
-    if (step.send.any()) {
-      const uint32_t peer = step.send.place, sent = flows_[peer].sent++;
-      platform::post64(comm_.box.ready(comm_.peers[peer].outbox, channel_) + sent % comm_.box.slots,
-                       flag_word(sent + 1, signature_));
-    }
+    each_peer(step.recv, [&](int peer) {
+      flows_.post_credit(peer, ++flows_[peer].received, signature_);
+      return true;
+    });
+    each_peer(step.send, [&](int peer) {
+      flows_.post_ready(peer, flows_[peer].sent++, signature_);
+      return true;
+    });
   }
 
+  WEFT_DEV void end_hop(const Step&) {}
+  WEFT_DEV bool end_loop() { return true; }
   // At the end of a channel.
-  WEFT_DEV void save() const {
+  WEFT_DEV bool save() {
     block_.sync();
-    block_.each(comm_.size, [&](size_t peer) { saved(peer) = flows_[peer]; });
-    block_.sync();
+    flows_.save();
+    return true;
   }
 
  private:
-  WEFT_DEV bool wait(const Step& step) const {
-    const uint32_t slots = comm_.box.slots;
-    if (step.recv.any()) {
-      const uint32_t peer = step.recv.place, received = flows_[peer].received;
-      const uint64_t* ready = comm_.box.ready(comm_.peers[peer].inbox, channel_) + received % slots;
-      if (!wait_ready(waits_, ready, received + 1, signature_, peer, channel_)) return false;
+  template <class F>
+  WEFT_DEV bool each_peer(const Peers& peers, F f) const {
+    const int count = peers.candidates(size_);
+    for (int i = 0; i < count; ++i) {
+      const int peer = peers.at(i, self_);
+      if (peer >= 0 && !f(peer)) return false;
     }
-    if (!step.send.any()) return true;
-    const uint32_t peer = step.send.place;
-    const uint64_t* credit = comm_.box.credit(comm_.peers[peer].inbox, channel_);
-    return wait_credit(waits_, credit, flows_[peer].sent + 1 - slots, peer, channel_);
+    return true;
   }
-  WEFT_DEV FlowCounters& saved(size_t peer) const {
-    return comm_.counters[peer * comm_.box.channels + channel_];
+  WEFT_DEV bool wait(const Step& step) const {
+    return each_peer(step.recv,
+                     [&](int peer) {
+                       const uint32_t k = flows_[peer].received;
+                       return wait_ready(waits_, flows_.ready_of(peer, k), k + 1, site(peer));
+                     }) &&
+           each_peer(step.send, [&](int peer) {
+             const uint32_t free = flows_[peer].sent + 1 - flows_.fifo().slots;
+             return wait_credit(waits_, flows_.credit_of(peer), free, site(peer));
+           });
   }
+  WEFT_DEV WaitSite site(int peer) const { return flows_.site(peer, signature_, true); }
 
   const Block& block_;
-  const DeviceComm& comm_;
   const Waits& waits_;
-  const uint32_t channel_, signature_;
-  FlowCounters* const flows_;  // of this channel, by rank, in the block's scratch
+  const uint32_t signature_;
+  const int self_, size_;
+  const Flows flows_;
 };
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 // What a kernel is told: the communicator as the device sees it, and the operations of one launch.
-// Plain data, written by the host (plan.cc, device_comm.cc), read by kernel.h. Sizes are bytes
+// Plain data, written by the host (planner.cc, device_state.cc), read by kernel.h. Sizes are bytes
 // unless the name says more.
 #pragma once
 
@@ -15,12 +15,13 @@ namespace weft {
 
 // Bounds of one launch. A kernel's arguments stay well under the 4 KiB that every runtime allows.
 inline constexpr uint32_t kMaxWorks = 8;
+inline constexpr uint32_t kMaxTasks = 56;
 inline constexpr uint32_t kMaxChannels = 128;
 
 // Where a wait gave up, and why; the first block of a launch that gives up writes it (invariant 5).
 struct Fault {
-  enum Kind : uint32_t { kNone, kAborted, kDeadline, kMismatch };
-  enum Wait : uint32_t { kData, kCredit, kEarlierKernel };
+  enum Kind : uint32_t { kNone, kAborted, kDeadline, kMismatch, kPeerWentOn };
+  enum Wait : uint32_t { kData, kCredit, kEarlierKernel, kMessage, kMessageRoom };
   uint32_t kind;
   uint32_t wait;
   uint32_t rank;  // the peer waited for
@@ -52,50 +53,95 @@ struct DeviceWords {
   uint32_t stage[kMaxChannels];  // steps a channel has gone through in its operation
 };
 
-// Slices sent and received so far on one channel with one peer; wraps.
+// Slices sent and received so far on one channel of a region with one peer; wraps.
 struct FlowCounters {
   uint32_t sent, received;
 };
-
-// Memory that a block needs beside its own: the counters of one channel, by rank (simple.h).
-constexpr size_t scratch_bytes(int ranks) { return size_t(ranks) * sizeof(FlowCounters); }
 
 struct DevicePeer {
   char* inbox;
   char* outbox;
 };
 
-// In device memory, constant after init but for what the pointers name.
+// Of one communicator; what the pointers name lies in device memory.
 struct DeviceComm {
   int32_t rank, size;
   BoxLayout box;
   uint32_t wire_version;
   const DevicePeer* peers;  // [size], by rank
-  FlowCounters* counters;   // [size][box.channels]
+  FlowCounters* counters;   // [kRegionCount][size][box.channels]
   DeviceWords* words;
   HostWords* host;
+
+  WEFT_HD FlowCounters& counter(Region region, size_t peer, uint32_t channel) const {
+    return counters[(size_t(region) * size + peer) * box.channels + channel];
+  }
 };
 
-// One operation of a launch.
+// One operation of a collective launch.
 struct Work {
   const void* input;
   void* output;
+  const void* bias;     // null, or like output: added once to what was reduced
+  size_t input_stride;  // elements from a chunk's segment to the next one's; 0: one segment
+  size_t output_stride;
   Chunking chunking;
   OpArg op;
   uint32_t slice_packs;  // packs in one slot
   uint32_t
       signature;  // of the call: collective, count, type, op, root, algorithm, protocol, channels
+  int32_t root;
   PatternId pattern;
+  Region region;
 };
 
-struct KernelArgs {
-  const DeviceComm* comm;
+// What every kernel of a communicator is told.
+struct LaunchArgs {
+  DeviceComm comm;
   uint64_t deadline_ns;  // on each wait, 0: none
-  uint32_t works;
-  uint32_t ticket;  // with has_ticket: the kernel begins when done_eager has reached it
+  uint32_t works;        // operations that all ranks count
+  uint32_t ticket;       // with has_ticket: the kernel begins when done_eager has reached it
   bool has_ticket;
   bool eager;  // not recorded into a graph
+};
+
+struct CollectiveArgs : LaunchArgs {
   Work work[kMaxWorks];
 };
+
+// One message of a pairwise launch: a part of it lies on each of `channels` channels from
+// `first_channel` on. Bytes, whatever the type.
+struct Task {
+  enum Kind : uint8_t { kSend, kRecv, kCopy };
+  const void* from;  // of a send and a copy
+  void* to;          // of a receive and a copy
+  size_t bytes;
+  int32_t peer;
+  uint32_t signature;
+  uint16_t first_channel, channels;
+  int16_t after;  // the task before it in the same flow, -1: none
+  Kind kind;
+};
+
+struct PairwiseArgs : LaunchArgs {
+  uint32_t tasks;
+  uint64_t channels_used[2];  // a bit a channel
+  Task task[kMaxTasks];
+};
+static_assert(kMaxChannels <= 128);
+
+// One flow while a block works on it (flows.h).
+struct Flow {
+  char* inbox;
+  char* outbox;
+  uint32_t sent, received;
+};
+
+// Memory that a block needs beside its own: the flows of one channel, by rank, and for messages how
+// far each task is.
+constexpr size_t flows_bytes(int ranks) { return size_t(ranks) * sizeof(Flow); }
+constexpr size_t pairwise_scratch(int ranks) {
+  return flows_bytes(ranks) + (kMaxTasks + 1) * sizeof(uint32_t);
+}
 
 }  // namespace weft

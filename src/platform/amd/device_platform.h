@@ -53,6 +53,16 @@ WEFT_DEV void store16(void* p, Bytes16 v) {
   *(WEFT_GLOBAL Vector4*)p = Vector4{v.w[0], v.w[1], v.w[2], v.w[3]};
 }
 
+// Lines of 16 bytes, of which each 8-byte half becomes visible whole: one wide access that bypasses
+// every cache, since volatile means sc0 sc1 (glc, scope:SCOPE_SYS) and a wait behind a load.
+WEFT_DEV Bytes16 load_line(const void* p) {
+  const Vector4 v = *(const volatile WEFT_GLOBAL Vector4*)p;
+  return {{v.x, v.y, v.z, v.w}};
+}
+WEFT_DEV void store_line(void* p, Bytes16 v) {
+  *(volatile WEFT_GLOBAL Vector4*)p = Vector4{v.w[0], v.w[1], v.w[2], v.w[3]};
+}
+
 // System-scope atomics bypass every cache (sc0 sc1 on gfx942). Never poll with a non-temporal
 // builtin: it drops the volatile and becomes one scalar load.
 WEFT_DEV uint64_t poll64(const uint64_t* p) {

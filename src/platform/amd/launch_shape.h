@@ -15,10 +15,19 @@ namespace weft::platform {
 inline constexpr uint32_t kDefaultChannels = 28;
 // Four waves of 64 (gfx9) or eight of 32: one or two for each SIMD of a compute unit.
 inline constexpr uint32_t kDefaultThreads = 256;
-// One more channel for so many bytes.
+// One more channel for so many bytes, by protocol.
 inline constexpr size_t kBytesPerChannel = 32 << 10;
+inline constexpr size_t kLlBytesPerChannel = 2 << 10;
 // Of a FIFO slot.
 inline constexpr uint32_t kMaxSliceBytes = 256 << 10;
+
+// What a message costs over a protocol, for the choice among algorithms (algorithms/select.h): one
+// hop, and bytes of one rank to all others together. MI300X by its links (7 of 48 GB/s usable) and
+// latencies that others published; not measured.
+struct ProtocolCost {
+  double hop_us, bytes_per_us;
+};
+inline constexpr ProtocolCost kLlCost{2.5, 100e3}, kSimpleCost{10.0, 300e3};
 
 // Of a launch whose blocks need `scratch` bytes: what blocks share anyway is static (block_kernel).
 constexpr size_t shared_bytes(size_t scratch) { return scratch; }

@@ -31,13 +31,11 @@ class Block {
     for (size_t i = lane(); i < n; i += width()) f(i);
   }
   template <int kCount, class F>
-  WEFT_DEV void each_batch(size_t n, F f) const {
-    const size_t stride = width();
-    size_t i = lane();
-    if constexpr (kCount > 1)  // else the same code would be there twice
-      for (; i + (kCount - 1) * stride < n; i += kCount * stride)
-        f.template operator()<kCount>(i, stride);
-    for (; i < n; i += stride) f.template operator()<1>(i, stride);
+  WEFT_DEV size_t each_batch(size_t n, F f) const {
+    const size_t whole = n - n % (kCount * size_t(width()));
+    for (size_t i = lane(); i < whole; i += kCount * size_t(width()))
+      f.template operator()<kCount>(i, size_t(width()));
+    return whole;
   }
 
   WEFT_DEV void* scratch() const { return weft_scratch; }

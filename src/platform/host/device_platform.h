@@ -22,7 +22,9 @@ constexpr unsigned kHostLanes = 1;
 #endif
 // A miss may sleep, so every miss looks at the abort word.
 constexpr unsigned kSpinsPerCheck = 1;
-constexpr int kPacksInFlight = 1;
+// Packs a lane takes at a time: enough that what is decided once a batch costs little, few enough
+// to stay in the first-level cache.
+constexpr int kPacksInFlight = 8;
 constexpr unsigned kMaxThreads = 1024;
 
 struct alignas(16) Bytes16 {
@@ -69,6 +71,33 @@ WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) {
   return __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL);
 }
 
+// Lines of 16 bytes whose halves, each with its own flag, become visible whole.
+WEFT_DEV Bytes16 load_line(const void* p) {
+  const auto* halves = static_cast<const uint64_t*>(p);
+  const uint64_t half[2] = {poll64(halves), poll64(halves + 1)};
+  Bytes16 line;
+  __builtin_memcpy(&line, half, sizeof(line));
+  return line;
+}
+WEFT_DEV void store_line(void* p, Bytes16 line) {
+  uint64_t half[2];
+  __builtin_memcpy(half, &line, sizeof(line));
+  auto* halves = static_cast<uint64_t*>(p);
+  if (hipHostGetFault(hipHostFaultReorderedLines) != 0) {
+    post64(halves + 1, half[1]);
+    hipHostPollMiss(p);
+    post64(halves, half[0]);
+  } else if (hipHostGetFault(hipHostFaultTornLines) != 0) {
+    post64(halves, half[0]);
+    hipHostPollMiss(p);
+    post64(halves + 1, half[1]);
+  } else {
+    __atomic_store_n(halves, half[0], __ATOMIC_RELEASE);
+    __atomic_store_n(halves + 1, half[1], __ATOMIC_RELEASE);
+  }
+  hipHostNotify(p);
+}
+
 WEFT_DEV void acquire_system() {}
 WEFT_DEV void release_system() {}
 WEFT_DEV void acquire_device() {}
@@ -113,11 +142,14 @@ class Block {
   WEFT_DEV void each(size_t n, F f) const {
     for (size_t i = lane(); i < n; i += width()) f(i);
   }
-  // Calls f.template operator()<1>(i, stride) for i < n; GPUs call with up to kCount at a time: the
-  // compiler's own unrolling does that here.
+  // Calls f.template operator()<kCount>(i, stride), which stands for i, i + stride, ..., kCount of
+  // them, as long as all lanes have that many. Returns how many of n were done.
   template <int kCount, class F>
-  WEFT_DEV void each_batch(size_t n, F f) const {
-    for (size_t i = lane(); i < n; i += width()) f.template operator()<1>(i, size_t(width()));
+  WEFT_DEV size_t each_batch(size_t n, F f) const {
+    const size_t whole = n - n % (kCount * size_t(width()));
+    for (size_t i = lane(); i < whole; i += kCount * size_t(width()))
+      f.template operator()<kCount>(i, size_t(width()));
+    return whole;
   }
   // Memory that the lanes share, of the size asked for at launch.
   WEFT_DEV void* scratch() const { return shared_ + 1; }

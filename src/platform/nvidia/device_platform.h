@@ -42,6 +42,22 @@ WEFT_DEV void store16(void* p, Bytes16 v) {
   *static_cast<uint4*>(p) = make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]);
 }
 
+// Lines of 16 bytes: each 8-byte half becomes visible whole.
+WEFT_DEV Bytes16 load_line(const void* p) {
+  Bytes16 v;
+  asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
+               : "l"(__cvta_generic_to_global(p))
+               : "memory");
+  return v;
+}
+WEFT_DEV void store_line(void* p, Bytes16 v) {
+  asm volatile(
+      "st.relaxed.sys.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)),
+      "r"(v.w[0]), "r"(v.w[1]), "r"(v.w[2]), "r"(v.w[3])
+      : "memory");
+}
+
 WEFT_DEV uint64_t poll64(const uint64_t* p) {
   uint64_t v;
   asm volatile("ld.relaxed.sys.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");

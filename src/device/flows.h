@@ -1,0 +1,77 @@
+// The flows of one channel of a region, one a peer, while a block works on it: where the peer's
+// boxes are, and how far each direction is. Owns: the copy in the block's scratch, taken from device
+// memory at the start of a channel and put back at its end, since counters belong to the channel,
+// not to a block: the grid may change. Does not own: what the counters mean (protocols).
+#pragma once
+
+#include "device/sync.h"
+
+namespace weft {
+
+class Flows {
+ public:
+  // All lanes; `scratch` is flows_bytes() of the block's own memory.
+  WEFT_DEV Flows(const Block& block, const DeviceComm& comm, Region region, uint32_t channel,
+                 void* scratch)
+      : block_(block),
+        comm_(comm),
+        fifo_(comm.box.of(region)),
+        region_(region),
+        channel_(channel),
+        flow_(static_cast<Flow*>(scratch)) {
+    block_.each(comm_.size, [&](size_t peer) {
+      const DevicePeer at = comm_.peers[peer];
+      const FlowCounters counters = comm_.counter(region_, peer, channel_);
+      flow_[peer] = {at.inbox, at.outbox, counters.sent, counters.received};
+    });
+    block_.sync();
+  }
+
+  // All lanes, after a barrier behind the last change.
+  WEFT_DEV void save() const {
+    block_.each(comm_.size, [&](size_t peer) {
+      comm_.counter(region_, peer, channel_) = {flow_[peer].sent, flow_[peer].received};
+    });
+    block_.sync();
+  }
+
+  WEFT_DEV Flow& operator[](int peer) const { return flow_[peer]; }
+  WEFT_DEV const Fifo& fifo() const { return fifo_; }
+
+  // Slice `counter` of the flow from, or to, a peer.
+  WEFT_DEV char* in_slot(int peer, uint32_t counter) const {
+    return fifo_.slot(flow_[peer].inbox, comm_.box.channels, channel_, counter % fifo_.slots);
+  }
+  WEFT_DEV char* out_slot(int peer, uint32_t counter) const {
+    return fifo_.slot(flow_[peer].outbox, comm_.box.channels, channel_, counter % fifo_.slots);
+  }
+  // Words that this rank polls, and that it posts.
+  WEFT_DEV const uint64_t* ready_of(int peer, uint32_t counter) const {
+    return fifo_.ready(flow_[peer].inbox, channel_) + counter % fifo_.slots;
+  }
+  WEFT_DEV const uint64_t* credit_of(int peer) const {
+    return fifo_.credit(flow_[peer].inbox, channel_);
+  }
+  WEFT_DEV void post_ready(int peer, uint32_t counter, uint32_t signature) const {
+    platform::post64(fifo_.ready(flow_[peer].outbox, channel_) + counter % fifo_.slots,
+                     flag_word(counter + 1, signature));
+  }
+  WEFT_DEV void post_credit(int peer, uint32_t taken, uint32_t signature) const {
+    platform::post64(fifo_.credit(flow_[peer].outbox, channel_), flag_word(taken, signature));
+  }
+  // For the report of a wait; of a collective call the header is compared.
+  WEFT_DEV WaitSite site(int peer, uint32_t signature, bool compare) const {
+    const BoxHeader* header = compare ? comm_.box.header(flow_[peer].inbox) : nullptr;
+    return {Fault::kData, uint32_t(peer), channel_, 0, header, signature};
+  }
+
+ private:
+  const Block& block_;
+  const DeviceComm& comm_;
+  const Fifo fifo_;
+  const Region region_;
+  const uint32_t channel_;
+  Flow* const flow_;
+};
+
+}  // namespace weft
