@@ -26,7 +26,7 @@ find_path(WEFT_HIP_INCLUDE_DIR hip/hip_runtime.h HINTS ${WEFT_ROCM_PATH}/include
 find_library(WEFT_HIP_LIBRARY amdhip64 HINTS ${WEFT_ROCM_PATH}/lib REQUIRED)
 
 add_library(weft_hip INTERFACE)  # what a HIP program compiles and links against
-target_include_directories(weft_hip SYSTEM INTERFACE ${WEFT_HIP_INCLUDE_DIR})
+target_include_directories(weft_hip SYSTEM INTERFACE ${PROJECT_SOURCE_DIR}/src/platform/amd/include ${WEFT_HIP_INCLUDE_DIR})
 target_compile_definitions(weft_hip INTERFACE __HIP_PLATFORM_AMD__=1)
 target_link_libraries(weft_hip INTERFACE ${WEFT_HIP_LIBRARY})
 
