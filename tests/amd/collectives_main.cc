@@ -42,6 +42,8 @@ void check(const Job& job, const Operation& operation, const Call& call,
   const bool fnuz = is_fnuz(job.rank % job.devices);
   const size_t size = call.element->bytes;
   std::vector<char> one(size);
+  size_t wrong = 0;
+  std::string first;
   for (size_t i = 0; i < elems; ++i) {
     const uint64_t value = operation.wanted(call, i);
     one.assign(size, kGuard);
@@ -49,9 +51,13 @@ void check(const Job& job, const Operation& operation, const Call& call,
     if (std::memcmp(one.data(), got.data() + i * size, size) == 0) continue;
     uint64_t bits = 0;
     std::memcpy(&bits, got.data() + i * size, size);
-    give_up(job.rank, describe(operation, call) + ": element " + std::to_string(i) + " has bits " +
-                          std::to_string(bits) + ", wanted " + std::to_string(value));
+    if (wrong++ == 0)
+      first = "element " + std::to_string(i) + " has bits " + std::to_string(bits) + ", wanted " +
+              std::to_string(value);
   }
+  if (wrong == 0) return;
+  give_up(job.rank, describe(operation, call) + ": " + std::to_string(wrong) + " of " +
+                        std::to_string(elems) + " wrong, the first: " + first);
 }
 
 void run_call(const Job& job, const Operation& operation, Call call) {

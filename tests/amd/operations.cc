@@ -4,10 +4,16 @@
 
 namespace amd_test {
 
-// Products take ones and twos: 2^8 is exact in every type they are run with.
+// Scattered, so that every pair of values meets in some order. Products take ones and twos: 2^8 is
+// exact in every type they are run with.
 uint64_t contribution(const Call& call, int rank, size_t index) {
-  if (call.op == ncclProd) return 1 + (size_t(rank) + index) % 2;
-  return (uint64_t(rank) * 7 + index) % uint64_t(call.element->largest + 1);
+  uint64_t mixed =
+      (uint64_t(rank) << 32 | index) * 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+  mixed ^= mixed >> 29;
+  mixed *= 0xbf58476d1ce4e5b9;  // this and the shift before it are of splitmix64
+  mixed >>= 40;
+  if (call.op == ncclProd) return 1 + mixed % 2;
+  return mixed % uint64_t(call.element->largest + 1);
 }
 
 namespace {
