@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -34,11 +35,13 @@ struct Mark {
 struct Message {
   Mark mark;
   int loop = 0, chunk = 0, slice = 0;
+  int64_t number = 0;  // of an exchange: its place in the sender's count
   std::shared_ptr<const Clock> clock;
 };
 
 struct Flow {
   std::vector<Message> sent;
+  std::array<int64_t, kExchangeSlots> in_slot{-1, -1};  // index in `sent`
   size_t taken = 0;
   std::vector<uint32_t> taken_at;  // by message: the receiver's move that took it
 
@@ -70,17 +73,26 @@ class Run {
     int loop = 0;
     size_t move = 0;
     int slice = 0;
+    int64_t sent = 0, received = 0;  // hops of the loops before
   };
-  // A program, as moves of each place.
-  using Moves = std::vector<std::vector<SubStep>>;
+  // Hops that send and that receive.
+  struct Hops {
+    int sent = 0, received = 0;
+  };
+  // A program, as moves of one place.
+  struct Moves {
+    std::vector<SubStep> all;
+    std::vector<Hops> before;  // by hop; one more: in all
+  };
 
   bool right() const { return result_.error.empty(); }
   int loops() const { return s_.loops * int(s_.programs.size()); }
   size_t index(int loop) const { return size_t(loop / s_.loops); }
   const Program& program(int loop) const { return s_.programs[index(loop)]; }
   const std::vector<SubStep>& moves(int place, int loop) const {
-    return moves_[index(loop)][place];
+    return moves_[index(loop)][place].all;
   }
+  Hops before(int place, int loop, int hop) const { return moves_[index(loop)][place].before[hop]; }
   int slices(int loop, int chunk) const { return slices_[first_chunk_[loop] + size_t(chunk)]; }
   Flow& flow(int from, int to) { return flows_[size_t(from) * s_.places + to]; }
   // Slices written of an output chunk.
@@ -91,14 +103,9 @@ class Run {
 
   void prepare() {
     for (const Program& program : s_.programs) {
-      Moves all(s_.places);
-      for (int place = 0; place < s_.places; ++place)
-        for (int hop = 0; hop < program.hops && right(); ++hop) {
-          const Step step = program.step(place, hop);
-          check_step(program, step, place, hop);
-          if (right()) add_sub_steps(all[place], step, place, s_.places, hop);
-        }
-      moves_.push_back(std::move(all));
+      std::vector<Moves> places;
+      for (int place = 0; place < s_.places; ++place) places.push_back(moves_of(program, place));
+      moves_.push_back(std::move(places));
     }
     size_t chunks = 0;
     for (int loop = 0; loop < loops(); ++loop) {
@@ -108,6 +115,21 @@ class Run {
         slices_.push_back(s_.slices ? s_.slices(loop, chunk) : s_.slices_per_chunk);
     }
     written_.assign(s_.places, std::vector<int>(chunks));
+  }
+
+  Moves moves_of(const Program& program, int place) {
+    Moves moves;
+    Hops hops;
+    for (int hop = 0; hop < program.hops && right(); ++hop) {
+      const Step step = program.step(place, hop);
+      check_step(program, step, place, hop);
+      if (right()) add_sub_steps(moves.all, step, place, s_.places, hop);
+      moves.before.push_back(hops);
+      hops.sent += step.send.any();
+      hops.received += step.recv.any();
+    }
+    moves.before.push_back(hops);
+    return moves;
   }
 
   void check_step(const Program& program, const Step& step, int place, int hop) {
@@ -133,7 +155,8 @@ class Run {
     while (!done(place)) {
       const auto& all = moves(place, at.loop);
       if (at.move == all.size()) {
-        at = {at.loop + 1, 0, 0};
+        const Hops hops = moves_[index(at.loop)][place].before.back();
+        at = {at.loop + 1, 0, 0, at.sent + hops.sent, at.received + hops.received};
       } else if (at.slice >= slices(at.loop, all[at.move].chunk)) {
         ++at.move;
         at.slice = 0;
@@ -164,6 +187,11 @@ class Run {
     if (s_.exchange) ++clocks_[place][place];
     for (int from : move.recv) {
       const Message message = take(from, place);
+      const int64_t number = at.received + before(place, at.loop, move.hop).received;
+      if (s_.exchange && message.number != number)
+        return wrong(place, at,
+                     fmt::format("looks for slice {} of place {}, which sends it as {}", number,
+                                 from, message.number));
       const bool same_chunk = program(at.loop).segments || message.chunk == move.chunk;
       if (message.loop != at.loop || !same_chunk || message.slice != at.slice)
         return wrong(place, at,
@@ -230,26 +258,30 @@ class Run {
   }
 
   void send(int place, const Position& at, const SubStep& move, Mark mark) {
-    Message message{mark, at.loop, move.chunk, at.slice, nullptr};
+    const int64_t number = at.sent + before(place, at.loop, move.hop).sent;
+    Message message{mark, at.loop, move.chunk, at.slice, number, nullptr};
     ++message.mark.path;
     result_.longest_path = std::max(result_.longest_path, message.mark.path);
     if (s_.exchange) message.clock = std::make_shared<Clock>(clocks_[place]);
     for (int to : move.send) {
       Flow& flow = this->flow(place, to);
-      if (s_.exchange) check_overwritten(place, at, to, flow);
+      if (s_.exchange) overwrite(place, at, to, number);
       flow.sent.push_back(message);
       ++result_.messages;
       result_.most_waiting = std::max(result_.most_waiting, int64_t(flow.waiting()));
     }
   }
 
-  // The slice that the next one overwrites must be known, here, to have been taken.
-  void check_overwritten(int place, const Position& at, int to, const Flow& flow) {
-    if (flow.sent.size() < kExchangeSlots) return;
-    const size_t old = flow.sent.size() - kExchangeSlots;
-    if (old >= flow.taken || clocks_[place][to] < flow.taken_at[old])
+  // What the next slice overwrites must be known, here, to have been taken.
+  void overwrite(int place, const Position& at, int to, int64_t number) {
+    Flow& flow = this->flow(place, to);
+    int64_t& slot = flow.in_slot[size_t(number) % kExchangeSlots];
+    const int64_t old = std::exchange(slot, int64_t(flow.sent.size()));
+    if (old < 0) return;
+    if (size_t(old) >= flow.taken || clocks_[place][to] < flow.taken_at[size_t(old)])
       wrong(place, at,
-            fmt::format("overwrites slice {} of its flow to {}, which may not be taken", old, to));
+            fmt::format("overwrites slice {} of its flow to {}, which may not be taken",
+                        flow.sent[size_t(old)].number, to));
   }
 
   void check_end() {
@@ -275,7 +307,7 @@ class Run {
     const bool wanted = program(loop).expected(place, chunk).contributions != 0;
     const int count = written(place, loop, chunk);
     if (count != (wanted ? slices(loop, chunk) : 0))
-      wrong(place, {loop, 0, 0}, fmt::format("{} slices of chunk {} were written", count, chunk));
+      wrong(place, {.loop = loop}, fmt::format("{} slices of chunk {} were written", count, chunk));
   }
 
   void wrong(int place, const Position& at, const std::string& what) {
@@ -287,7 +319,7 @@ class Run {
   }
 
   const Simulation& s_;
-  std::vector<Moves> moves_;  // by program
+  std::vector<std::vector<Moves>> moves_;  // by program and place
   std::vector<Flow> flows_;
   std::vector<int> slices_;                // by loop and chunk
   std::vector<size_t> first_chunk_;        // by loop, in slices_ and written_

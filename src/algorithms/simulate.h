@@ -25,8 +25,11 @@ struct Simulation {
   std::function<int(int loop, int chunk)> slices;
 
   int fifo_slots = 1;  // slices a sender may be ahead of its receiver
-  // No credits: a send never waits, and a flow's slice k+2 overwrites slice k. An error unless, in
-  // every order in which the places may run, slice k was taken before.
+  // No credits, two slots a flow, and one counter at each place for the slices that it sends, to
+  // whomever, and one for those that it receives: a hop that sends adds one, whether or not there
+  // was data. A send never waits, slice k goes to slot k mod 2. An error unless, in every order in
+  // which the places may run, what it overwrites was taken before; and unless both ends of a flow
+  // count alike.
   bool exchange = false;
   uint64_t seed = 1;  // of the order in which places take their turns
 };

@@ -33,7 +33,9 @@ TEST_P(Exchange, IsLegalWhereItIsSaidToBe) {
         if (exchanges(GetParam())) {
           EXPECT_EQ(error, "") << n << " places";
         } else if (n >= 8) {  // some others are legal for a few small n
-          EXPECT_NE(error.find("overwrites slice"), std::string::npos) << n << " places: " << error;
+          const bool seen = error.find("overwrites slice") != std::string::npos ||
+                            error.find("looks for slice") != std::string::npos;
+          EXPECT_TRUE(seen) << n << " places: " << error;
         }
       }
 }
@@ -49,7 +51,7 @@ std::vector<PatternId> legal() {
 }
 
 // All operations of a communicator share the slots. Also with empty chunks, whose moves are left
-// out, so that flows get out of step with one another.
+// out, while their hops count.
 TEST(Exchange, LegalPatternsFollowOneAnother) {
   std::mt19937_64 random(test_seed());
   const std::vector<PatternId> ids = legal();

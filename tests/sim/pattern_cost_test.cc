@@ -58,7 +58,7 @@ TEST_P(Cost, OfOnePlaceIsNothing) {
 }
 
 TEST_P(Cost, IsTheFormulaOfTheComment) {
-  if (GetParam() >= PatternId::kTreeAllReduce) GTEST_SKIP() << "has its own test";
+  if (GetParam() >= PatternId::kTreeAllReduce) return;  // tests of their own below
   for (int n : {2, 3, 4, 7, 8, 16, 33, 64, 100}) {
     const PatternCost cost = pattern_cost(GetParam(), n);
     const Formula expected = formula(GetParam(), n);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/simulate.h"
+#include "algorithms/sub_steps.h"
 
 namespace weft {
 namespace {
@@ -167,6 +168,20 @@ TEST(Simulator, ChunksOfOtherSizesAreNotTakenForOneAnother) {
   s.slices = [](int loop, int) { return 1 + loop; };
   EXPECT_EQ(simulate(s).error, "");
   EXPECT_EQ(simulate(s).messages, 2 * (1 + 2));
+}
+
+// All places turn to another one at the same time, and who is sent to first is who looks first.
+TEST(Simulator, MovesByPeerGoRound) {
+  const auto moves = [](int place, int hop) {
+    std::vector<SubStep> all;
+    add_sub_steps(all, DirectAllToAll::step({place, kPlaces, 0}, hop), place, kPlaces, hop);
+    return all;
+  };
+  for (int place = 0; place < kPlaces; ++place)
+    for (int k = 0; k < kPlaces - 1; ++k) {
+      EXPECT_EQ(moves(place, 0)[k].send, std::vector<int>{(place + 1 + k) % kPlaces});
+      EXPECT_EQ(moves((place + 1 + k) % kPlaces, 1)[k].recv, std::vector<int>{place});
+    }
 }
 
 TEST(Simulator, LongestPathIsThatOfTheData) {
