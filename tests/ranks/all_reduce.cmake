@@ -1,6 +1,7 @@
 # AllReduce end to end. One program; the cases whose names start with Ci run in the longer set.
 add_executable(all_reduce_test all_reduce_main.cc all_reduce_test.cc all_reduce_processes_test.cc
                all_reduce_groups_test.cc)
+target_compile_options(all_reduce_test PRIVATE -O1)  # as weft_test()
 target_link_libraries(all_reduce_test PRIVATE weft_core GTest::gtest)
 function(all_reduce_entry name filter label timeout)
   add_test(NAME ${name} COMMAND all_reduce_test --gtest_filter=${filter})
