@@ -1,7 +1,7 @@
 // Programs of patterns, and what is wrong with a step (program.h).
 #include "algorithms/program.h"
 
-#include <vector>
+#include <fmt/format.h>
 
 namespace weft {
 namespace {
@@ -28,14 +28,33 @@ const char* peers_error(const Peers& peers, int place, int places) {
   return "";
 }
 
-}  // namespace
-
 std::string step_error(const Program& program, const Step& step, int place, int places) {
   if (step.chunk < 0 || step.chunk >= program.chunks) return "no such chunk";
   std::string error = step.by_peer ? by_peer_error(program, step, places) : "";
   if (error.empty()) error = peers_error(step.recv, place, places);
   if (error.empty()) error = peers_error(step.send, place, places);
   return error;
+}
+
+}  // namespace
+
+Moves moves_of(const Program& program, int place, int places) {
+  Moves moves;
+  Hops hops;
+  for (int hop = 0; hop < program.hops; ++hop) {
+    const Step step = program.step(place, hop);
+    const std::string error = step_error(program, step, place, places);
+    if (!error.empty()) {
+      moves.error = fmt::format("place {} of {}, hop {}: {}", place, places, hop, error);
+      return moves;
+    }
+    add_sub_steps(moves.all, step, place, places, hop);
+    moves.before.push_back(hops);
+    hops.sent += step.send.any();
+    hops.received += step.recv.any();
+  }
+  moves.before.push_back(hops);
+  return moves;
 }
 
 Expected expected_output(Collective collective, const Spot& at, int chunk) {

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "algorithms/pattern.h"
+#include "algorithms/sub_steps.h"
 
 namespace weft {
 
@@ -32,7 +34,18 @@ struct Program {
 
 Program program_of(PatternId id, int n, int root = 0, int channel = 0);
 
-// What is wrong with a step by itself; empty: nothing.
-std::string step_error(const Program& program, const Step& step, int place, int places);
+// Hops that send and that receive.
+struct Hops {
+  int sent = 0, received = 0;
+};
+
+// A program, as moves of one place.
+struct Moves {
+  std::vector<SubStep> all;
+  std::vector<Hops> before;  // by hop; one more: in all
+  std::string error;         // a step that is wrong by itself; empty: none
+};
+
+Moves moves_of(const Program& program, int place, int places);
 
 }  // namespace weft

@@ -15,8 +15,6 @@
 #include <random>
 #include <utility>
 
-#include "algorithms/sub_steps.h"
-
 namespace weft {
 namespace {
 
@@ -75,16 +73,6 @@ class Run {
     int slice = 0;
     int64_t sent = 0, received = 0;  // hops of the loops before
   };
-  // Hops that send and that receive.
-  struct Hops {
-    int sent = 0, received = 0;
-  };
-  // A program, as moves of one place.
-  struct Moves {
-    std::vector<SubStep> all;
-    std::vector<Hops> before;  // by hop; one more: in all
-  };
-
   bool right() const { return result_.error.empty(); }
   int loops() const { return s_.loops * int(s_.programs.size()); }
   size_t index(int loop) const { return size_t(loop / s_.loops); }
@@ -104,7 +92,10 @@ class Run {
   void prepare() {
     for (const Program& program : s_.programs) {
       std::vector<Moves> places;
-      for (int place = 0; place < s_.places; ++place) places.push_back(moves_of(program, place));
+      for (int place = 0; place < s_.places; ++place) {
+        places.push_back(moves_of(program, place, s_.places));
+        if (right()) result_.error = places.back().error;
+      }
       moves_.push_back(std::move(places));
     }
     size_t chunks = 0;
@@ -115,27 +106,6 @@ class Run {
         slices_.push_back(s_.slices ? s_.slices(loop, chunk) : s_.slices_per_chunk);
     }
     written_.assign(s_.places, std::vector<int>(chunks));
-  }
-
-  Moves moves_of(const Program& program, int place) {
-    Moves moves;
-    Hops hops;
-    for (int hop = 0; hop < program.hops && right(); ++hop) {
-      const Step step = program.step(place, hop);
-      check_step(program, step, place, hop);
-      if (right()) add_sub_steps(moves.all, step, place, s_.places, hop);
-      moves.before.push_back(hops);
-      hops.sent += step.send.any();
-      hops.received += step.recv.any();
-    }
-    moves.before.push_back(hops);
-    return moves;
-  }
-
-  void check_step(const Program& program, const Step& step, int place, int hop) {
-    const std::string error = step_error(program, step, place, s_.places);
-    if (!error.empty() && right())
-      result_.error = fmt::format("place {} of {}, hop {}: {}", place, s_.places, hop, error);
   }
 
   // Runs the next slice of `place` if it can.
