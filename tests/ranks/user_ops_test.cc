@@ -3,6 +3,7 @@
 // is checked is the product and its rounding (docs/numerics.md).
 #include "../support/local_ranks.h"
 #include "../support/reduction_model.h"
+#include "../unit/scoped_log.h"
 #include "all_reduce_rank.h"
 
 namespace weft::test {
@@ -173,6 +174,39 @@ TEST(AllReduceWithBias, JoinsOnce) {
             EXPECT_EQ(each->compare(want, kind.bytes), "")
                 << kind.name << ", op " << op << ", " << size << " ranks, bias " << where;
         }
+  }
+}
+
+// In one fold the average of equal numbers is that number: every number of every narrow type. A
+// bfloat16 is scaled down first, which loses bits of the smallest ones: those are left out.
+TEST(AverageInOneFold, OfEqualNumbersIsTheNumber) {
+  const ScopedEnv direct("NCCL_ALGO", "Direct");
+  for (const int size : {2, 3, 5, 9}) {
+    const LocalRanks ranks(size);
+    for (const ncclDataType_t type : {ncclFloat16, ncclBfloat16, ncclFloat8e4m3, ncclFloat8e5m2}) {
+      const Kind& kind = kind_of(type, device_is_fnuz());
+      const size_t codes = size_t(1) << (8 * kind.bytes);
+      const std::vector<char> numbers = bytes_of(kind, codes, [&](size_t code) {
+        const double value = value_of(kind, code);
+        const bool exact = type != ncclBfloat16 || std::fabs(value) > std::ldexp(1.0, -120);
+        return std::isfinite(value) && exact ? code : 0;
+      });
+      std::vector<std::unique_ptr<GuardedBuffer>> buffers;
+      require_ok(ncclGroupStart(), "ncclGroupStart");
+      for (int rank = 0; rank < size; ++rank) {
+        const LocalRanks::OnDevice scope(rank);
+        buffers.push_back(std::make_unique<GuardedBuffer>(numbers.size(), 0));
+        buffers.back()->write(numbers);
+        void* data = buffers.back()->data();
+        require_ok(
+            ncclAllReduce(data, data, codes, type, ncclAvg, ranks.comm(rank), ranks.stream(rank)),
+            "ncclAllReduce");
+      }
+      require_ok(ncclGroupEnd(), "ncclGroupEnd");
+      ranks.synchronize();
+      for (const auto& each : buffers)
+        EXPECT_EQ(each->compare(numbers, kind.bytes), "") << kind.name << ", " << size << " ranks";
+    }
   }
 }
 
