@@ -103,7 +103,7 @@ class Communicator {
   bool fnuz = false;
   std::unique_ptr<Bootstrap> bootstrap;
   std::unique_ptr<Links> links;
-  std::unique_ptr<DeviceState> device_state;  // null with one rank
+  std::unique_ptr<DeviceState> device_state;  // null with one rank, until it needs a kernel
 
   std::mutex launch_mutex;
   KernelOrder order;          // under launch_mutex

@@ -65,7 +65,8 @@ DeviceState::Layout DeviceState::layout_of(int size, const BoxLayout& box) {
 
 DeviceState::DeviceState(int rank, const std::vector<DevicePeer>& peers, const BoxLayout& box,
                          uint32_t counter_base, uint32_t wire_version)
-    : device_(current_device()),
+    : steps(rank, int(peers.size())),
+      device_(current_device()),
       layout_(layout_of(int(peers.size()), box)),
       memory_(layout_.end, sizeof(HostMemory)),
       host_(reinterpret_cast<HostMemory*>(memory_.on_host())),

@@ -11,6 +11,7 @@
 
 #include "device/work.h"
 #include "state_memory.h"
+#include "step_tables.h"
 
 namespace weft {
 
@@ -25,6 +26,7 @@ class DeviceState {
   DeviceState& operator=(const DeviceState&) = delete;
 
   const DeviceComm& device_comm() const { return comm_; }
+  StepTables steps;  // one thread at a time
 
   // Kernels that run leave at their next look at the word.
   void abort() noexcept;

@@ -37,7 +37,8 @@ std::string what_happened(const Fault& fault) {
             "and its receive must be equal",
             seen, expected);
       return fmt::format(
-          ", which is in another call (signature {:08x}, here {:08x}): all ranks must make the same "
+          ", which is in another call (signature {:08x}, here {:08x}): all ranks must make the "
+          "same "
           "calls in the same order",
           seen, expected);
     case Fault::kPeerWentOn:
@@ -57,9 +58,8 @@ std::string what_happened(const Fault& fault) {
 
 std::string describe_fault(int rank, const Fault& fault, const Request& request) {
   const std::string operation =
-      is_of_message(fault)
-          ? "a group of messages"
-          : fmt::format("operation {} ({})", fault.sequence, describe(request));
+      is_of_message(fault) ? "a group of messages"
+                           : fmt::format("operation {} ({})", fault.sequence, describe(request));
   return fmt::format("rank {}, {}, channel {}: waited for {}{}", rank, operation, fault.channel,
                      awaited(fault), what_happened(fault));
 }

@@ -42,6 +42,19 @@ constexpr uint32_t largest_slot(Region region) {
   return lines ? kMaxLineSlotBytes : platform::kMaxSliceBytes;
 }
 
+// Slots that fill `bytes` together with their words, at least the shortest ones.
+Fifo make_fifo(Region region, uint32_t channels, uint64_t bytes, uint32_t largest) {
+  Fifo fifo{0, slots_of(region), 0};
+  const uint64_t words = fifo.bytes(channels);
+  const uint64_t slot = (bytes > words ? bytes - words : 0) / (uint64_t(channels) * fifo.slots);
+  fifo.slot_bytes = uint32_t(std::clamp<uint64_t>(slot / kLineBytes * kLineBytes, kMinSliceBytes,
+                                                  largest / kLineBytes * kLineBytes));
+  return fifo;
+}
+Fifo make_fifo(Region region, uint32_t channels, uint64_t bytes) {
+  return make_fifo(region, channels, bytes, largest_slot(region));
+}
+
 }  // namespace
 
 Limits make_limits(const Config& config, int config_min_ctas, int config_max_ctas,
@@ -83,19 +96,20 @@ Geometry agree_geometry(const std::vector<Limits>& limits, int peers) {
       uint32_t(std::max<uint64_t>(all.min_channels, std::min<uint64_t>(all.max_channels, roomy)));
   Geometry geometry;
   geometry.box.channels = channels;
-  uint64_t offset = kLineBytes;  // the header
-  for (int r = 0; r < kRegionCount; ++r) {
-    const auto region = Region(r);
-    // The user's number is of the slots of Simple alone; ours are of everything in a box.
-    const bool of_user = region == Region::kSimple && all.buffer_bytes > 0;
-    Fifo& fifo = geometry.box.fifo[r];
-    fifo = {offset, slots_of(region), 0};
-    const uint64_t bytes = of_user ? all.buffer_bytes : part_of(region, box);
-    const uint64_t words = of_user ? 0 : fifo.bytes(channels);
-    const uint64_t slot = (bytes > words ? bytes - words : 0) / (uint64_t(channels) * fifo.slots);
-    const uint64_t largest = of_user ? UINT32_MAX / kLineBytes * kLineBytes : largest_slot(region);
-    fifo.slot_bytes =
-        uint32_t(std::clamp<uint64_t>(slot / kLineBytes * kLineBytes, kMinSliceBytes, largest));
+  // Simple takes what the others leave; of the user's number, which is of its slots alone, all.
+  uint64_t others = kLineBytes;  // the header
+  for (int r = 1; r < kRegionCount; ++r) {
+    geometry.box.fifo[r] = make_fifo(Region(r), channels, part_of(Region(r), box));
+    others += geometry.box.fifo[r].bytes(channels);
+  }
+  geometry.box.fifo[0] =
+      all.buffer_bytes > 0
+          ? make_fifo(Region::kSimple, channels, all.buffer_bytes + channels * Fifo::kControlBytes,
+                      UINT32_MAX)
+          : make_fifo(Region::kSimple, channels, box > others ? box - others : 0);
+  uint64_t offset = kLineBytes;
+  for (Fifo& fifo : geometry.box.fifo) {
+    fifo.offset = offset;
     offset += fifo.bytes(channels);
   }
   geometry.min_channels = all.min_channels;

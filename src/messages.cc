@@ -15,8 +15,8 @@ namespace {
 size_t bytes_of(const Request& request) { return request.count * type_bytes(request.type); }
 bool is_send(const Request& request) { return request.collective == Collective::kSend; }
 
-// A message with its place in the order that both ends agree on: by its number within its flow, then
-// by distance, then by sender.
+// A message with its place in the order that both ends agree on: by its number within its flow,
+// then by distance, then by sender.
 struct Message {
   Task task;
   int number, distance, sender;
@@ -35,6 +35,9 @@ Task make_task(const MessageShape& shape, const Request& request, int distance) 
   const size_t wanted = task.bytes / platform::kBytesPerChannel;
   task.channels = uint16_t(std::clamp<size_t>(wanted, 1, shape.channels));
   task.first_channel = uint16_t(uint32_t(distance) * task.channels % shape.channels);
+  const size_t packs = (task.bytes + kPackBytes - 1) / kPackBytes;
+  task.share_packs = packs / task.channels;
+  task.longer_shares = uint16_t(packs % task.channels);
   task.after = -1;
   return task;
 }
@@ -48,8 +51,8 @@ std::vector<Message> to_others(const MessageShape& shape, const std::vector<Requ
     const int sender = send ? shape.rank : request.root;
     const int receiver = send ? request.root : shape.rank;
     const int distance = (receiver - sender + shape.size) % shape.size;
-    messages.push_back({make_task(shape, request, distance), numbers[{request.root, send}]++,
-                        distance, sender});
+    messages.push_back(
+        {make_task(shape, request, distance), numbers[{request.root, send}]++, distance, sender});
   }
   return messages;
 }

@@ -76,7 +76,7 @@ Way way_of(const Communicator& comm, const Request& request, const Elements& ele
 // Of a channel's share at least one pack a chunk, else parts of an exchange would be empty.
 Chunking chunking_of(const Communicator& comm, const Request& request, const Elements& elements,
                      const Way& way) {
-  Chunking chunking{};
+  ChunkingKey chunking{};
   chunking.count = elements.count;
   chunking.pack_elems = uint32_t(kPackBytes / elements.bytes);
   chunking.chunks =
@@ -85,10 +85,10 @@ Chunking chunking_of(const Communicator& comm, const Request& request, const Ele
   const bool exchange = way.region == Region::kLlExchange;
   const uint32_t slots = exchange ? 1 : fifo.slots / uint32_t(flow_chunks(way.pattern()));
   chunking.chunk_packs = way.packs_per_slot * std::max(slots, 1u);
-  const size_t fill = std::max<size_t>(chunking.all().size() / chunking.chunks, 1);
+  const size_t fill = std::max<size_t>(Chunking::packs_of(chunking) / chunking.chunks, 1);
   chunking.channels = uint32_t(std::min<size_t>(
       channels_for(comm, way.choice.protocol, elements.count * elements.bytes), fill));
-  return chunking;
+  return Chunking(chunking);
 }
 
 // Two ranks with equal signatures move the same bytes in the same steps.
@@ -110,7 +110,7 @@ Reduction reduction_of(const Communicator& comm, const Request& request, Pattern
                          comm.size(), comm.fnuz, partials});
 }
 
-Work make_work(const Communicator& comm, const Request& request, const Way& way, const OpArg& op) {
+Work make_work(Communicator& comm, const Request& request, const Way& way, const OpArg& op) {
   const Elements elements = elements_of(request);
   const BufferShape shape = buffer_shape(request.collective, true);
   Work work{};
@@ -123,8 +123,8 @@ Work make_work(const Communicator& comm, const Request& request, const Way& way,
   work.op = op;
   work.slice_packs = way.packs_per_slot;
   work.signature = signature_of(request, way, work.chunking);
-  work.root = request.root;
-  work.pattern = way.pattern();
+  work.steps = comm.device_state->steps.find(way.pattern(), request.root);
+  work.hops = pattern_hops(way.pattern(), comm.size());
   work.region = way.region;
   return work;
 }
@@ -141,7 +141,7 @@ void add_collective(Communicator& comm, const Request& request, std::vector<Laun
     launches.push_back({kernel,
                         1,
                         comm.geometry.threads,
-                        flows_bytes(comm.size()),
+                        collective_scratch(comm.size()),
                         request.stream,
                         {},
                         CollectiveArgs{}});

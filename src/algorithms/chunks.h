@@ -26,36 +26,56 @@ struct Packs {
   size_t start = 0, end = 0;
 
   WEFT_HD constexpr size_t size() const { return end - start; }
-  // Part `index` of `parts` even ones, the first ones a pack longer when it does not come out even.
-  WEFT_HD constexpr Packs part(uint32_t parts, uint32_t index) const {
-    if (parts == 1) return *this;
-    const size_t each = size() / parts, longer = size() - each * parts;
+  // Part `index` when all have `each` packs and the first `longer` one more.
+  WEFT_HD constexpr Packs part(size_t each, uint32_t longer, uint32_t index) const {
     const size_t from = start + index * each + (index < longer ? index : longer);
     return {from, from + each + (index < longer ? 1 : 0)};
   }
+  // Part `index` of `parts` even ones. Of fewer than 2^32 packs: kernels divide 32 bits fast.
+  WEFT_HD constexpr Packs even_part(uint32_t parts, uint32_t index) const {
+    const auto all = uint32_t(size()), each = all / parts;
+    return part(each, all - each * parts, index);
+  }
 };
 
-struct Chunking {
+struct ChunkingKey {
   size_t count;          // elements of the operation, or of one segment
   uint32_t pack_elems;   // elements in 16 bytes
   uint32_t channels;     // shares
   uint32_t chunks;       // into which a loop is cut; 1 where each chunk is a segment of its own
   uint32_t chunk_packs;  // most packs of a chunk
+};
 
-  WEFT_HD constexpr Packs all() const { return {0, (count + pack_elems - 1) / pack_elems}; }
-  WEFT_HD constexpr Packs share(uint32_t channel) const { return all().part(channels, channel); }
+// Made on the host, which divides what need not be divided by every block.
+struct Chunking : ChunkingKey {
+  uint32_t loops;  // of every share
+  uint32_t longer_shares, longer_loops;
+  size_t share_packs, loop_packs;  // of the shorter ones
 
-  WEFT_HD constexpr uint32_t loops(const Packs& share) const {
-    const size_t loop_packs = size_t(chunks) * chunk_packs;
-    return share.size() <= loop_packs ? (share.size() > 0 ? 1 : 0)
-                                      : uint32_t((share.size() + loop_packs - 1) / loop_packs);
+  Chunking() = default;
+  constexpr explicit Chunking(const ChunkingKey& key) : ChunkingKey(key) {
+    const size_t packs = packs_of(key), most = size_t(chunks) * chunk_packs;
+    share_packs = packs / channels;
+    longer_shares = uint32_t(packs % channels);
+    const size_t longest = share_packs + (longer_shares > 0 ? 1 : 0);
+    loops = uint32_t((longest + most - 1) / most);
+    loop_packs = loops > 0 ? share_packs / loops : 0;
+    longer_loops = loops > 0 ? uint32_t(share_packs % loops) : 0;
   }
-  WEFT_HD constexpr Packs loop(const Packs& share, uint32_t loops, uint32_t index) const {
-    return share.part(loops, index);
+  static constexpr size_t packs_of(const ChunkingKey& key) {
+    return (key.count + key.pack_elems - 1) / key.pack_elems;
+  }
+
+  WEFT_HD constexpr Packs share(uint32_t channel) const {
+    return Packs{}.part(share_packs, longer_shares, channel);
+  }
+  WEFT_HD constexpr Packs loop(const Packs& share, uint32_t index) const {
+    const uint32_t longer = longer_loops + uint32_t(share.size() - share_packs);
+    return share.part(loop_packs, longer, index);
   }
   // The elements of a chunk of a loop.
   WEFT_HD constexpr Range chunk(const Packs& loop, uint32_t chunk) const {
-    const Packs packs = chunks == 1 ? loop : loop.part(chunks, chunk);
+    const Packs packs = chunks == 1 ? loop : loop.even_part(chunks, chunk);
     const size_t last = packs.end * pack_elems < count ? packs.end * pack_elems : count;
     const size_t first = packs.start * pack_elems;
     return {first, last > first ? last - first : 0};

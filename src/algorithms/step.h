@@ -40,31 +40,39 @@ class Peers {
   static WEFT_HD constexpr Peers others_but(int place) {
     Peers peers;
     peers.count_ = kOthers;
-    peers.place_[0] = int16_t(place);
+    peers.set(0, place);
     return peers;
   }
   // Of few: in the order in which they are added. -1: nobody.
   WEFT_HD constexpr void add(int place) {
-    if (place >= 0) place_[count_++] = int16_t(place);
+    if (place >= 0) set(count_++, place);
   }
 
   WEFT_HD constexpr bool any() const { return count_ != 0; }
   WEFT_HD constexpr bool is_one() const { return count_ == 1; }
   WEFT_HD constexpr bool is_others() const { return count_ == kOthers; }
-  WEFT_HD constexpr int only() const { return place_[0]; }
+  WEFT_HD constexpr int only() const { return get(0); }
 
   // Candidates i = 0 .. candidates(n)-1, some of which are nobody: at() is -1 for the asking place
   // and for the one left out. The candidates of others() are all places in order.
   WEFT_HD constexpr int candidates(int n) const { return is_others() ? n : count_; }
   WEFT_HD constexpr int at(int i, int self) const {
-    if (!is_others()) return place_[i];
-    return i == self || i == place_[0] ? -1 : i;
+    if (!is_others()) return get(i);
+    return i == self || i == get(0) ? -1 : i;
   }
 
  private:
   static constexpr int kOthers = -1;
+  // In one word: a kernel keeps it in registers whatever the index.
+  static constexpr int kBits = 16;
+  WEFT_HD constexpr int get(int i) const { return int16_t(places_ >> (i * kBits)); }
+  WEFT_HD constexpr void set(int i, int place) {
+    const uint64_t mask = uint64_t(0xffff) << (i * kBits);
+    places_ = (places_ & ~mask) | (uint64_t(uint16_t(place)) << (i * kBits));
+  }
+
   int16_t count_ = 0;
-  int16_t place_[kMost] = {-1, -1, -1};
+  uint64_t places_ = ~uint64_t(0);  // none
 };
 
 // A step takes the chunk from `recv` and, when asked, from the input, reduces what it has more than

@@ -35,8 +35,8 @@ inline constexpr int kRegionCount = 4;
 
 // The FIFOs of one region of a box, one a channel.
 struct Fifo {
-  uint64_t offset;  // in the box; a multiple of kLineBytes
-  uint32_t slots;
+  uint64_t offset;      // in the box; a multiple of kLineBytes
+  uint32_t slots;       // a power of two
   uint32_t slot_bytes;  // a multiple of kLineBytes
 
   static constexpr size_t kControlBytes = 2 * kLineBytes;  // of a channel

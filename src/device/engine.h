@@ -1,5 +1,5 @@
 // The engine: one loop that runs any pattern over any protocol. For every loop of a channel and
-// every hop: ask the pattern for the step, wait, move, post. Owns: the order of loops, hops, peers
+// every hop: take the pattern's step, wait, move, post. Owns: the order of loops, hops, peers
 // and slices. Next on the path: a protocol (simple.h, ll.h) and move.h.
 #pragma once
 
@@ -16,20 +16,26 @@ class Channel {
       : block_(block),
         work_(work),
         op_(op),
-        at_{comm.rank, comm.size, work.root, int(channel)},
+        at_{comm.rank, comm.size},
         protocol_(block, comm, waits, work, channel),
         stage_(&comm.words->stage[channel]),
+        steps_(static_cast<Step*>(scratch_at(block, steps_at(comm.size)))),
+        table_(work.steps + channel % 2 * work.hops),
         share_(work.chunking.share(channel)) {}
 
   // False: a wait gave up and the block leaves.
   WEFT_DEV bool run() {
-    const int hops = pattern_hops(work_.pattern, at_.n);
-    const uint32_t loops = work_.chunking.loops(share_);
+    const int hops = work_.hops;
+    const uint32_t loops = work_.chunking.loops;
+    WEFT_ROLLED
     for (uint32_t index = 0; index < loops; ++index) {
-      const Packs loop = work_.chunking.loop(share_, loops, index);
+      const Packs loop = work_.chunking.loop(share_, index);
+      WEFT_ROLLED
       for (int hop = 0; hop < hops; ++hop) {
-        const Step step = pattern_step(work_.pattern, at_, hop);
+        if (hop % kStepsAhead == 0 && (index == 0 || hops > kStepsAhead)) take_steps(hop, hops);
+        const Step& step = steps_[hop % kStepsAhead];
         const int parts = step.by_peer ? at_.n : 1;
+        WEFT_ROLLED
         for (int part = 0; part < parts; ++part)
           if (!run_step(loop, step.by_peer ? part_of(step, part) : step)) return false;
         protocol_.end_hop(step);
@@ -41,6 +47,13 @@ class Channel {
   }
 
  private:
+  WEFT_DEV void take_steps(int from, int hops) const {
+    block_.sync();
+    const int count = hops - from < kStepsAhead ? hops - from : kStepsAhead;
+    block_.each(count, [&](size_t i) { steps_[i] = table_[from + i]; });
+    block_.sync();
+  }
+
   // A step by peer, one peer after another, starting with a neighbour so that ranks do not all turn
   // to the same one. The last part is this rank's own chunk.
   WEFT_DEV Step part_of(const Step& step, int part) const {
@@ -49,10 +62,12 @@ class Channel {
     const int peer = (at_.place + distance) % at_.n;
     Step one;
     one.chunk = peer;
-    if (own || (sends ? step.send : step.recv).at(peer, at_.place) >= 0) {
+    const int found = sends ? step.send.at(peer, at_.place) : step.recv.at(peer, at_.place);
+    if (own || found >= 0) {
       one.read_input = sends && (!own || step.write_output);
       one.write_output = own ? one.read_input : !sends;
-      if (!own) (sends ? one.send : one.recv) = Peers::one(peer);
+      if (!own && sends) one.send = Peers::one(peer);
+      if (!own && !sends) one.recv = Peers::one(peer);
     }
     return one;
   }
@@ -62,6 +77,7 @@ class Channel {
     if (!talks && !step.read_input) return true;
     const size_t slice_elems = size_t(work_.slice_packs) * Pack<Type>::kElems;
     const Range chunk = work_.chunking.chunk(loop, step.chunk);
+    WEFT_ROLLED
     for (size_t done = 0; done < chunk.count; done += slice_elems) {
       const size_t left = chunk.count - done;
       if (talks && !protocol_.begin(step)) return false;
@@ -86,9 +102,11 @@ class Channel {
   const Block& block_;
   const Work& work_;
   const OpArg& op_;
-  const Spot at_;
+  const Place at_;
   Protocol protocol_;
   uint32_t* const stage_;
+  Step* const steps_;  // of kStepsAhead hops, in the block's scratch
+  const Step* const table_;
   const Packs share_;
 };
 

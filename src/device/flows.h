@@ -1,7 +1,7 @@
 // The flows of one channel of a region, one a peer, while a block works on it: where the peer's
-// boxes are, and how far each direction is. Owns: the copy in the block's scratch, taken from device
-// memory at the start of a channel and put back at its end, since counters belong to the channel,
-// not to a block: the grid may change. Does not own: what the counters mean (protocols).
+// boxes are, and how far each direction is. Owns: the copy in the block's scratch, taken from
+// device memory at the start of a channel and put back at its end, since counters belong to the
+// channel, not to a block: the grid may change. Does not own: what the counters mean (protocols).
 #pragma once
 
 #include "device/sync.h"
@@ -10,7 +10,7 @@ namespace weft {
 
 class Flows {
  public:
-  // All lanes; `scratch` is flows_bytes() of the block's own memory.
+  // All lanes; `scratch` is a Flow a rank of the block's own memory.
   WEFT_DEV Flows(const Block& block, const DeviceComm& comm, Region region, uint32_t channel,
                  void* scratch)
       : block_(block),
@@ -40,35 +40,36 @@ class Flows {
 
   // Slice `counter` of the flow from, or to, a peer.
   WEFT_DEV char* in_slot(int peer, uint32_t counter) const {
-    return fifo_.slot(flow_[peer].inbox, comm_.box.channels, channel_, counter % fifo_.slots);
+    return fifo_.slot(flow_[peer].inbox, comm_.box.channels, channel_,
+                      (counter & (fifo_.slots - 1)));
   }
   WEFT_DEV char* out_slot(int peer, uint32_t counter) const {
-    return fifo_.slot(flow_[peer].outbox, comm_.box.channels, channel_, counter % fifo_.slots);
+    return fifo_.slot(flow_[peer].outbox, comm_.box.channels, channel_,
+                      (counter & (fifo_.slots - 1)));
   }
   // Words that this rank polls, and that it posts.
   WEFT_DEV const uint64_t* ready_of(int peer, uint32_t counter) const {
-    return fifo_.ready(flow_[peer].inbox, channel_) + counter % fifo_.slots;
+    return fifo_.ready(flow_[peer].inbox, channel_) + (counter & (fifo_.slots - 1));
   }
   WEFT_DEV const uint64_t* credit_of(int peer) const {
     return fifo_.credit(flow_[peer].inbox, channel_);
   }
   WEFT_DEV void post_ready(int peer, uint32_t counter, uint32_t signature) const {
-    platform::post64(fifo_.ready(flow_[peer].outbox, channel_) + counter % fifo_.slots,
+    platform::post64(fifo_.ready(flow_[peer].outbox, channel_) + (counter & (fifo_.slots - 1)),
                      flag_word(counter + 1, signature));
   }
   WEFT_DEV void post_credit(int peer, uint32_t taken, uint32_t signature) const {
     platform::post64(fifo_.credit(flow_[peer].outbox, channel_), flag_word(taken, signature));
   }
-  // For the report of a wait; of a collective call the header is compared.
-  WEFT_DEV WaitSite site(int peer, uint32_t signature, bool compare) const {
-    const BoxHeader* header = compare ? comm_.box.header(flow_[peer].inbox) : nullptr;
-    return {Fault::kData, uint32_t(peer), channel_, 0, header, signature};
+  // Of a wait for a peer in the same collective call, whose header is compared.
+  WEFT_DEV WaitSite site(Fault::Wait wait, int peer, uint64_t expected) const {
+    return {wait, uint32_t(peer), channel_, expected, comm_.box.header(flow_[peer].inbox)};
   }
 
  private:
   const Block& block_;
   const DeviceComm& comm_;
-  const Fifo fifo_;
+  const Fifo& fifo_;
   const Region region_;
   const uint32_t channel_;
   Flow* const flow_;

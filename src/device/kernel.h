@@ -35,10 +35,10 @@ struct CollectiveKernel {
   static constexpr const char* kName = "weft_collective";
 
   WEFT_DEV void operator()(const Block& block, const CollectiveArgs& args) const {
-    Waits waits{args.comm.host, args.comm.words, args.deadline_ns, 0};
+    Waits waits = waits_of(block, args);
     const bool turn = wait_turn(block, args, waits);
     if (turn) run(block, args, waits);
-    end_kernel(block, args, turn);
+    end_kernel(block, args, waits, turn);
   }
 
  private:
@@ -47,11 +47,13 @@ struct CollectiveKernel {
     const uint32_t begun = platform::poll32(&comm.words->sequence);
     if (block.index() == 0 && block.leader())
       platform::note32(&comm.words->started, comm.words->done + 1);
+    WEFT_ROLLED
     for (uint32_t w = 0; w < args.works; ++w) {
       const Work& work = args.work[w];
       const OpArg op = resolved<Type>(work.op);
       waits.sequence = begun + w;
       if (block.index() == 0) announce(block, comm, begun + w + 1, work.signature);
+      WEFT_ROLLED
       for (uint32_t channel = block.index(); channel < work.chunking.channels;
            channel += block.grid())
         if (!Channel<Protocol, Type, Op>(block, comm, work, op, waits, channel).run()) return;

@@ -3,10 +3,10 @@
 // the data (M1). Twice the bytes, the shortest latency.
 //
 // Invariants
-//  1. Slice k of a flow lies in slot k mod slots. A flag is counter16 | signature16 of slice k+1; it
-//  must be equal, not reached.
-//  2. Flags of old slices stay in lines that short slices do not cover. No flag may come round again
-//  in such a line, so every slot is swept once in kSweepEvery slices, far fewer than 2^16.
+//  1. Slice k of a flow lies in slot k mod slots. A flag is counter16 | signature16 of slice k+1;
+//  it must be equal, not reached.
+//  2. Flags of old slices stay in lines that short slices do not cover. No flag may come round
+//  again in such a line, so every slot is swept once in kSweepEvery slices, far fewer than 2^16.
 //  3. Stream (any pattern): the sender fills a slot after credit k+1-slots, as in Simple. The
 //  receiver sweeps a slot before it gives the credit for it.
 //  4. Exchange (patterns in which every rank waits for all others, each loop with data on every
@@ -25,6 +25,8 @@ namespace weft {
 
 class Ll {
  public:
+  static constexpr int kPacksInFlight = 1;  // of a lane: it polls one pack's lines at a time
+
   WEFT_DEV Ll(const Block& block, const DeviceComm& comm, const Waits& waits, const Work& work,
               uint32_t channel)
       : block_(block),
@@ -33,7 +35,7 @@ class Ll {
         self_(comm.rank),
         size_(comm.size),
         exchange_(work.region == Region::kLlExchange),
-        flows_(block, comm, work.region, channel, block.scratch()) {}
+        flows_(block, comm, work.region, channel, scratch_at(block, flows_at())) {}
 
   struct Source {
     const char* base;
@@ -47,7 +49,7 @@ class Ll {
 
   WEFT_DEV bool begin(const Step& step) {
     if (exchange_) return true;
-    if (block_.leader() && !wait_room(step)) block_.stop();
+    if (block_.leader()) wait_room(step);
     block_.sync();
     return !block_.stopped();
   }
@@ -66,6 +68,7 @@ class Ll {
   WEFT_DEV Pack<Type> get(const Source& source, size_t index) {
     const char* lines = source.base + index * kPackLines;
     Patience patience;
+    WEFT_ROLLED
     for (unsigned spins = 1; alive_; ++spins) {
       const platform::Bytes16 a = platform::load_line(lines);
       const platform::Bytes16 b = platform::load_line(lines + kPackBytes);
@@ -75,7 +78,7 @@ class Ll {
         return {{{a.w[0], a.w[2], b.w[0], b.w[2]}}};
       }
       platform::poll_miss(lines);
-      if (spins % platform::kSpinsPerCheck == 0 && leaves(source, a.w[1], patience)) give_up();
+      if (spins % platform::kSpinsPerCheck == 0 && leaves(source, a.w[1], patience)) alive_ = false;
     }
     return {};
   }
@@ -95,9 +98,8 @@ class Ll {
     complete(block_);
     if (!block_.leader()) return;
     platform::release_system();  // partner: the peer's stores after wait_room()
-    each_peer(step.recv, [&](int peer) {
-      flows_.post_credit(peer, ++flows_[peer].received, signature_);
-    });
+    each_peer(step.recv,
+              [&](int peer) { flows_.post_credit(peer, ++flows_[peer].received, signature_); });
     each_peer(step.send, [&](int peer) { ++flows_[peer].sent; });
   }
   // Of an exchange: each hop is one slice of every flow.
@@ -133,35 +135,31 @@ class Ll {
   template <class F>
   WEFT_DEV void each_peer(const Peers& peers, F f) const {
     const int count = peers.candidates(size_);
+    WEFT_ROLLED
     for (int i = 0; i < count; ++i) {
       const int peer = peers.at(i, self_);
       if (peer >= 0) f(peer);
     }
   }
 
-  WEFT_DEV bool wait_room(const Step& step) const {
-    bool room = true;
+  WEFT_DEV void wait_room(const Step& step) const {
     each_peer(step.send, [&](int peer) {
       const uint32_t free = flows_[peer].sent + 1 - flows_.fifo().slots;
-      room = room && wait_credit(waits_, flows_.credit_of(peer), free,
-                                 flows_.site(peer, signature_, true));
+      if (!block_.stopped())
+        wait_word(waits_, flows_.credit_of(peer),
+                  flows_.site(Fault::kCredit, peer, flag_word(free, signature_)));
     });
-    return room;
   }
 
   // A look beside the polls, now and then. `flag` is of the first line.
   WEFT_DEV bool leaves(const Source& source, uint32_t flag, Patience& patience) const {
-    WaitSite site = flows_.site(source.peer, signature_, true);
-    site.expected = flag_word(source.flag >> 16, signature_);
-    if (flag >> 16 == source.flag >> 16 && flag != source.flag) {
-      report_fault(waits_, Fault::kMismatch, site, flag_word(flag >> 16, flag & 0xffff));
-      return true;
-    }
-    return must_leave(waits_, site, flag_word(flag >> 16, 0), patience);
-  }
-  WEFT_DEV void give_up() {
-    alive_ = false;
-    block_.stop();
+    const WaitSite site =
+        flows_.site(Fault::kData, source.peer, flag_word(source.flag >> 16, signature_));
+    const uint64_t seen = flag_word(flag >> 16, flag & 0xffff);
+    if (flag >> 16 != source.flag >> 16 || flag == source.flag)
+      return must_leave(waits_, site, seen, patience);
+    leave(waits_, Fault::kMismatch, site, seen);
+    return true;
   }
 
   // Marks lines as of a slice long past. `first`: leaves out the packs before.
@@ -181,27 +179,31 @@ class Ll {
     const uint32_t begun = flows_[self_ == 0 ? 1 : 0].received;
     return begun / kSweepEvery != (begun + received_) / kSweepEvery;
   }
-  // All ranks have come as far as this one.
-  WEFT_DEV void round() {
-    block_.each(size_, [&](size_t peer) {
-      if (int(peer) != self_) put(target(int(peer)), 0, Pack<Uint8>{});
-    });
-    block_.each(size_, [&](size_t peer) {
-      if (int(peer) != self_) get<Uint8>(source(int(peer)), 0);
-    });
-    ++sent_, ++received_;
-    block_.sync();
-  }
+  // Between two rounds in which all ranks hear of all others.
   WEFT_DEV void sweep_exchange() {
     block_.sync();
-    round();
-    for (int peer = 0; peer < size_; ++peer)
-      for (uint32_t slot = 0; peer != self_ && slot < flows_.fifo().slots; ++slot)
-        clear_slot(flows_.in_slot(peer, slot), flows_[peer].received + received_, 1);
+    WEFT_ROLLED
+    for (int round = 0; round < 2; ++round) {
+      block_.each(size_, [&](size_t peer) {
+        if (int(peer) != self_) put(target(int(peer)), 0, Pack<Uint8>{});
+      });
+      block_.each(size_, [&](size_t peer) {
+        if (int(peer) != self_) get<Uint8>(source(int(peer)), 0);
+      });
+      ++sent_, ++received_;
+      block_.sync();
+      if (round == 0) clear_inboxes();
+    }
+  }
+  WEFT_DEV void clear_inboxes() const {
+    WEFT_ROLLED
+    for (uint32_t i = 0; i < uint32_t(size_) * flows_.fifo().slots; ++i) {
+      const int peer = int(i / flows_.fifo().slots);
+      if (peer != self_) clear_slot(flows_.in_slot(peer, i), flows_[peer].received + received_, 1);
+    }
     complete(block_);
     if (block_.leader()) platform::release_system();  // partner: peers' stores after the round
     block_.sync();
-    round();
   }
 
   const Block& block_;

@@ -16,11 +16,16 @@ struct Slice {
   size_t elems;
 };
 
+// This rank among all.
+struct Place {
+  int place, n;
+};
+
 // Contributions are folded in the order of places, so a fold of all gives all ranks the same bits.
 template <class Protocol, class Type, class Op>
 class Move {
  public:
-  WEFT_DEV Move(Protocol& protocol, const Spot& at, const Step& step, const OpArg& op,
+  WEFT_DEV Move(Protocol& protocol, const Place& at, const Step& step, const OpArg& op,
                 const Slice& slice)
       : protocol_(protocol),
         at_(at),
@@ -28,33 +33,25 @@ class Move {
         op_(op),
         input_(Input<Type>::of(slice.input, slice.elems)),
         output_(Output<Type>::of(slice.output, slice.elems)),
-        bias_(Input<Type>::of(slice.bias, slice.elems)),
-        folds_(step.finish || (step.recv.any() && step.read_input)) {}
+        bias_(Input<Type>::of(slice.bias, slice.elems)) {}
 
   WEFT_DEV void run(const Block& block) const {
     size_t done = 0;
-    if (is_aligned()) {
-      const size_t whole = input_.elems / Pack<Type>::kElems;
-      done = folds_ ? block.template each_batch<kReduceBatch>(whole, Batch<true, true>{*this})
-                    : block.template each_batch<kForwardBatch>(whole, Batch<false, true>{*this});
+    if constexpr (Protocol::kPacksInFlight > 1) {
+      const size_t whole = is_aligned() ? input_.elems / Pack<Type>::kElems : 0;
+      done = block.template each_batch<kBatch>(whole, Batch<true>{*this});
     }
     // What is left, whole packs or not, aligned or not.
-    block.each(input_.packs() - done, [&](size_t index) {
-      if (folds_) {
-        Batch<true, false>{*this}.template operator()<1>(done + index, 0);
-      } else {
-        Batch<false, false>{*this}.template operator()<1>(done + index, 0);
-      }
-    });
+    block.each(input_.packs() - done,
+               [&](size_t index) { Batch<false>{*this}.template operator()<1>(done + index, 0); });
   }
 
  private:
   // Packs in hand at a time. Narrow types unpack to more accumulators.
-  static constexpr int kForwardBatch = platform::kPacksInFlight;
-  static constexpr int kReduceBatch =
-      Pack<Type>::kElems <= 4
-          ? kForwardBatch
-          : (kForwardBatch * 4 >= Pack<Type>::kElems ? kForwardBatch * 4 / Pack<Type>::kElems : 1);
+  static constexpr int kBatch = Protocol::kPacksInFlight * 4 >= Pack<Type>::kElems &&
+                                        Pack<Type>::kElems > 4
+                                    ? Protocol::kPacksInFlight * 4 / Pack<Type>::kElems
+                                    : (Pack<Type>::kElems > 4 ? 1 : Protocol::kPacksInFlight);
   static constexpr int kOwn = -2;  // the contribution of this rank
 
   WEFT_DEV bool is_aligned() const {
@@ -64,18 +61,13 @@ class Move {
   WEFT_DEV bool has_bias() const { return step_.finish && bias_.base != nullptr; }
 
   // Packs first, first + stride, ...
-  template <bool kFold, bool kFast>
+  template <bool kFast>
   struct Batch {
     const Move& move;
     template <int kCount>
     WEFT_DEV void operator()(size_t first, size_t stride) const {
-      Pack<Type> result[kCount];
-      if constexpr (kFold) {
-        move.template fold<kFast, kCount>(result, first, stride);
-      } else {
-        const int from = move.step_.recv.any() ? move.step_.recv.only() : kOwn;
-        move.template load<kFast, kCount>(result, from, first, stride);
-      }
+      Pack<Type> result[kCount] = {};
+      move.template fold<kFast, kCount>(result, first, stride);
       move.template give<kFast, kCount>(result, first, stride);
     }
   };
@@ -90,6 +82,13 @@ class Move {
     if (!step_.read_input) return step_.recv.at(i, at_.place);
     return i == 0 ? kOwn : step_.recv.at(i - 1, at_.place);
   }
+  WEFT_DEV int first_contributor(int& i) const {
+    int from = contributor(i++);
+    if (from == -1) from = contributor(i++);  // this rank, when it takes no part
+    if (from == -1) from = contributor(i++);  // and the one that others_but() leaves out
+    return from;
+  }
+
   // All loads are issued before the first use.
   template <bool kFast, int kCount>
   WEFT_DEV void load(Pack<Type> (&packs)[kCount], int from, size_t first, size_t stride) const {
@@ -103,24 +102,35 @@ class Move {
     }
   }
 
-  // Rounded once, after the scale and the bias. A contribution is asked for before the one before
-  // it is used.
+  // Rounded once, after the scale and the bias. A single contribution that is not final passes as
+  // it is.
   template <bool kFast, int kCount>
   WEFT_DEV void fold(Pack<Type> (&result)[kCount], size_t first, size_t stride) const {
     const int count = contributions();
-    Pack<Type> next[kCount] = {}, last[kCount] = {};
+    Pack<Type> next[kCount] = {};
     Partial<Type> sum[kCount] = {};
-    int loaded = 0;
-    for (int i = 0; i <= count; ++i) {
-      const int from = i < count ? contributor(i) : kOwn;
+    int i = 0, loaded = 0;
+    if constexpr (kFast) {  // the second is asked for before the first is used
+      load<kFast>(result, first_contributor(i), first, stride);
+      loaded = 1;
+    }
+    WEFT_ROLLED
+    for (; i < count; ++i) {
+      const int from = contributor(i);
       if (from == -1) continue;
-      if (i < count) load<kFast>(next, from, first, stride);
-      for (int k = 0; k < kCount && loaded > 0; ++k)
-        sum[k] = loaded == 1 ? unpack(last[k]) : combine<Op>(sum[k], unpack(last[k]), op_);
-      for (int k = 0; k < kCount; ++k) last[k] = next[k];
+      load<kFast>(next, from, first, stride);
+      for (int k = 0; k < kCount; ++k) {
+        if (loaded == 0) {
+          result[k] = next[k];
+        } else {
+          sum[k] = combine<Op>(loaded == 1 ? unpack(result[k]) : sum[k], unpack(next[k]), op_);
+        }
+      }
       ++loaded;
     }
+    if (loaded == 1 && !step_.finish) return;
     for (int k = 0; k < kCount; ++k) {
+      if (loaded == 1) sum[k] = unpack(result[k]);
       if (step_.finish) sum[k] = post<Op>(sum[k], op_);
       if (has_bias())
         sum[k] = combine<Op>(sum[k], unpack(read<kFast>(bias_, first + k * stride)), op_);
@@ -131,6 +141,7 @@ class Move {
   template <bool kFast, int kCount>
   WEFT_DEV void give(const Pack<Type> (&packs)[kCount], size_t first, size_t stride) const {
     const int targets = step_.send.candidates(at_.n);
+    WEFT_ROLLED
     for (int i = 0; i < targets; ++i) {
       const int peer = step_.send.at(i, at_.place);
       if (peer < 0) continue;
@@ -155,13 +166,12 @@ class Move {
   }
 
   Protocol& protocol_;
-  const Spot& at_;
+  const Place& at_;
   const Step& step_;
   const OpArg& op_;
   const Input<Type> input_;
   const Output<Type> output_;
   const Input<Type> bias_;
-  const bool folds_;
 };
 
 }  // namespace weft

@@ -46,9 +46,8 @@ class MessageChannel {
         args_(args),
         waits_(waits),
         channel_(channel),
-        flows_(block, args.comm, Region::kPairwise, channel, block.scratch()),
-        left_(reinterpret_cast<uint32_t*>(static_cast<char*>(block.scratch()) +
-                                          flows_bytes(args.comm.size))),
+        flows_(block, args.comm, Region::kPairwise, channel, scratch_at(block, flows_at())),
+        left_(static_cast<uint32_t*>(scratch_at(block, tasks_at(args.comm.size)))),
         picked_(left_ + kMaxTasks) {}
 
   // False: a wait gave up and the block leaves.
@@ -80,7 +79,7 @@ class MessageChannel {
     return (channel_ + channels - task.first_channel) % channels;
   }
   WEFT_DEV Packs part(const Task& task) const {
-    return Packs{0, packs_for<Uint8>(task.bytes)}.part(task.channels, position(task));
+    return Packs{}.part(task.share_packs, task.longer_shares, position(task));
   }
   WEFT_DEV uint32_t slice_packs() const { return flows_.fifo().slot_bytes / kPackBytes; }
   WEFT_DEV uint32_t slices(const Task& task) const {
@@ -92,8 +91,10 @@ class MessageChannel {
   // A task whose next slice can move. By the leader.
   WEFT_DEV uint32_t pick() {
     Patience patience;
+    WEFT_ROLLED
     for (unsigned spins = 1;; ++spins) {
       uint32_t first_waiting = kNone;
+      WEFT_ROLLED
       for (uint32_t t = 0; t < args_.tasks; ++t) {
         const Task& task = args_.task[t];
         if (left_[t] == 0 || (task.after >= 0 && left_[task.after] != 0)) continue;
@@ -106,10 +107,8 @@ class MessageChannel {
       }
       if (first_waiting == kNone) return kNone;
       const Task& task = args_.task[first_waiting];
-      if (spins % platform::kSpinsPerCheck == 0 && must_leave(waits_, site(task), 0, patience)) {
-        block_.stop();
+      if (spins % platform::kSpinsPerCheck == 0 && must_leave(waits_, site(task), 0, patience))
         return kNone;
-      }
     }
   }
 
@@ -130,18 +129,15 @@ class MessageChannel {
       return false;
     }
     if (flag_signature(word) == task.signature) return true;
-    report_fault(waits_, Fault::kMismatch, site(task), word);
-    block_.stop();
+    leave(waits_, Fault::kMismatch, site(task), word);
     return false;
   }
   WEFT_DEV WaitSite site(const Task& task) const {
-    WaitSite site = flows_.site(task.peer, task.signature, false);
-    site.wait = task.kind == Task::kSend ? Fault::kMessageRoom : Fault::kMessage;
     const Flow& flow = flows_[task.peer];
-    const uint32_t counter = task.kind == Task::kSend ? flow.sent + 1 - flows_.fifo().slots
-                                                      : flow.received + 1;
-    site.expected = flag_word(counter, task.signature);
-    return site;
+    const bool sends = task.kind == Task::kSend;
+    const uint32_t counter = sends ? flow.sent + 1 - flows_.fifo().slots : flow.received + 1;
+    return {sends ? Fault::kMessageRoom : Fault::kMessage, uint32_t(task.peer), channel_,
+            flag_word(counter, task.signature), nullptr};
   }
 
   WEFT_DEV void move(const Task& task, uint32_t left) const {
@@ -193,10 +189,10 @@ struct PairwiseKernel {
   static constexpr const char* kName = "weft_messages";
 
   WEFT_DEV void operator()(const Block& block, const PairwiseArgs& args) const {
-    const Waits waits{args.comm.host, args.comm.words, args.deadline_ns, 0};
+    const Waits waits = waits_of(block, args);
     const bool turn = wait_turn(block, args, waits);
     if (turn) run(block, args, waits);
-    end_kernel(block, args, turn);
+    end_kernel(block, args, waits, turn);
   }
 
  private:
@@ -204,6 +200,7 @@ struct PairwiseKernel {
     if (block.index() == 0 && block.leader())
       platform::note32(&args.comm.words->started, args.comm.words->done + 1);
     uint32_t used = 0;  // blocks take turns at the channels that have messages
+    WEFT_ROLLED
     for (uint32_t channel = 0; channel < args.comm.box.channels; ++channel)
       if ((args.channels_used[channel / 64] >> channel % 64 & 1) != 0 &&
           used++ % block.grid() == block.index() &&

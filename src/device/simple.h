@@ -19,7 +19,7 @@ namespace weft {
 
 class Simple {
  public:
-  static constexpr Region kRegion = Region::kSimple;
+  static constexpr int kPacksInFlight = platform::kPacksInFlight;  // of a lane
 
   WEFT_DEV Simple(const Block& block, const DeviceComm& comm, const Waits& waits, const Work& work,
                   uint32_t channel)
@@ -28,13 +28,13 @@ class Simple {
         signature_(work.signature),
         self_(comm.rank),
         size_(comm.size),
-        flows_(block, comm, work.region, channel, block.scratch()) {}
+        flows_(block, comm, work.region, channel, scratch_at(block, flows_at())) {}
 
   // Every slice to receive is there and there is room for every one to send; false: the block
   // leaves.
   WEFT_DEV bool begin(const Step& step) {
     if (block_.leader()) {
-      if (!wait(step)) block_.stop();
+      wait(step);
       platform::acquire_system();  // partner: the release in end()
     }
     block_.sync();
@@ -64,14 +64,10 @@ class Simple {
     complete(block_);
     if (!block_.leader()) return;
     platform::release_system();  // partner: the acquire in begin()
-    each_peer(step.recv, [&](int peer) {
-      flows_.post_credit(peer, ++flows_[peer].received, signature_);
-      return true;
-    });
-    each_peer(step.send, [&](int peer) {
-      flows_.post_ready(peer, flows_[peer].sent++, signature_);
-      return true;
-    });
+    each_peer(step.recv,
+              [&](int peer) { flows_.post_credit(peer, ++flows_[peer].received, signature_); });
+    each_peer(step.send,
+              [&](int peer) { flows_.post_ready(peer, flows_[peer].sent++, signature_); });
   }
 
   WEFT_DEV void end_hop(const Step&) {}
@@ -85,26 +81,34 @@ class Simple {
 
  private:
   template <class F>
-  WEFT_DEV bool each_peer(const Peers& peers, F f) const {
+  WEFT_DEV void each_peer(const Peers& peers, F f) const {
     const int count = peers.candidates(size_);
+    WEFT_ROLLED
     for (int i = 0; i < count; ++i) {
       const int peer = peers.at(i, self_);
-      if (peer >= 0 && !f(peer)) return false;
+      if (peer >= 0) f(peer);
     }
-    return true;
   }
-  WEFT_DEV bool wait(const Step& step) const {
-    return each_peer(step.recv,
-                     [&](int peer) {
-                       const uint32_t k = flows_[peer].received;
-                       return wait_ready(waits_, flows_.ready_of(peer, k), k + 1, site(peer));
-                     }) &&
-           each_peer(step.send, [&](int peer) {
-             const uint32_t free = flows_[peer].sent + 1 - flows_.fifo().slots;
-             return wait_credit(waits_, flows_.credit_of(peer), free, site(peer));
-           });
+
+  // First for data, then for room.
+  WEFT_DEV void wait(const Step& step) const {
+    const int sources = step.recv.candidates(size_), targets = step.send.candidates(size_);
+    WEFT_ROLLED
+    for (int i = 0; i < sources + targets && !block_.stopped(); ++i) {
+      const bool data = i < sources;
+      const int peer = data ? step.recv.at(i, self_) : step.send.at(i - sources, self_);
+      if (peer < 0) continue;
+      const Flow& flow = flows_[peer];
+      const uint32_t counter = data ? flow.received + 1 : flow.sent + 1 - flows_.fifo().slots;
+      const uint64_t* word = data ? flows_.ready_of(peer, flow.received) : flows_.credit_of(peer);
+      const WaitSite site =
+          flows_.site(data ? Fault::kData : Fault::kCredit, peer, flag_word(counter, signature_));
+      const uint64_t seen = wait_word(waits_, word, site);
+      // A slot's flag stays until this rank gives credit: another signature is another call.
+      if (data && !block_.stopped() && flag_signature(seen) != signature_)
+        leave(waits_, Fault::kMismatch, site, seen);
+    }
   }
-  WEFT_DEV WaitSite site(int peer) const { return flows_.site(peer, signature_, true); }
 
   const Block& block_;
   const Waits& waits_;

@@ -24,11 +24,17 @@ namespace weft {
 
 using platform::Block;
 
+WEFT_DEV void* scratch_at(const Block& block, size_t bytes) {
+  return static_cast<char*>(block.scratch()) + bytes;
+}
+
 // What the waits of one kernel share.
 struct Waits {
+  const Block& block;
   HostWords* host;
   DeviceWords* words;
   uint64_t deadline_ns;  // of one wait, 0: none
+  Fault* fault;          // in the block's scratch: why it stopped
   uint32_t sequence;
 };
 
@@ -38,7 +44,6 @@ struct WaitSite {
   uint32_t rank, channel;
   uint64_t expected;
   const BoxHeader* peer;  // what `rank` says of itself; null: not to be compared
-  uint32_t signature;     // of this call, to compare
 };
 
 // What a wait remembers between two looks.
@@ -50,97 +55,67 @@ struct Patience {
 // A peer in a later call has done its part of this one: its stores arrive in far less.
 constexpr uint64_t kArrivalNs = 500'000'000;
 
-// The first to give up writes the report; the host reads it (ncclCommGetAsyncError).
-WEFT_DEV void report_fault(const Waits& waits, Fault::Kind kind, const WaitSite& site,
-                           uint64_t seen) {
-  HostWords* host = waits.host;
-  if (platform::add_device32(&waits.words->fault_reports, 1) == 0) {
-    host->fault.wait = site.wait;
-    host->fault.rank = site.rank;
-    host->fault.channel = site.channel;
-    host->fault.expected = site.expected;
-    host->fault.seen = seen;
-    host->fault.sequence = waits.sequence;
-    platform::release_system();
-    platform::post32(&host->fault.kind, kind);  // partner: Communicator::device_fault
-  }
+// The block is to leave; the first lane to say so says why. report_fault() tells the host.
+WEFT_DEV void leave(const Waits& waits, Fault::Kind kind, const WaitSite& site, uint64_t seen) {
+  if (!waits.block.stop()) return;
+  *waits.fault = {kind, site.wait, site.rank, site.channel, site.expected, seen, waits.sequence};
 }
 
-// Whether the peer is in another call than this rank, so that what is waited for never comes.
-WEFT_DEV bool disagrees(const Waits& waits, const WaitSite& site, Patience& patience) {
-  if (site.peer == nullptr) return false;
-  const uint64_t call = platform::poll64(&site.peer->call);
-  const int32_t ahead = int32_t(flag_counter(call) - (waits.sequence + 1));
-  if (ahead == 0 && flag_signature(call) != site.signature) {
-    report_fault(waits, Fault::kMismatch, site, call);
-    return true;
-  }
-  if (ahead <= 0) return false;
+// By the leader, at the end of the kernel: the first block to give up writes the report; the host
+// reads it (ncclCommGetAsyncError).
+WEFT_DEV void report_fault(const Fault& fault, HostWords* host, DeviceWords* words) {
+  if (platform::add_device32(&words->fault_reports, 1) != 0) return;
+  host->fault = fault;
+  host->fault.kind = Fault::kNone;
+  platform::release_system();
+  platform::post32(&host->fault.kind, fault.kind);  // partner: DeviceState::fault
+}
+
+// Whether what is waited for never comes or need not: someone aborted, the peer is in another call
+// than this rank, or the time is over. kNone: go on.
+WEFT_DEV Fault::Kind reason_to_leave(const Waits& waits, const WaitSite& site, uint64_t& seen,
+                                     Patience& patience) {
+  if (platform::poll32(&waits.host->abort) != 0) return Fault::kAborted;
   const uint64_t now = platform::clock_ns();
-  if (patience.peer_ahead == 0) patience.peer_ahead = now;
-  if (now - patience.peer_ahead <= kArrivalNs) return false;
-  report_fault(waits, Fault::kPeerWentOn, site, call);
-  return true;
+  if (site.peer != nullptr) {
+    const uint64_t call = platform::poll64(&site.peer->call);
+    const int32_t ahead = int32_t(flag_counter(call) - (waits.sequence + 1));
+    const bool other = ahead == 0 && flag_signature(call) != flag_signature(site.expected);
+    if (ahead > 0 && patience.peer_ahead == 0) patience.peer_ahead = now;
+    if (other || (ahead > 0 && now - patience.peer_ahead > kArrivalNs)) {
+      seen = call;
+      return other ? Fault::kMismatch : Fault::kPeerWentOn;
+    }
+  }
+  if (patience.began == 0) patience.began = now;
+  const bool late = waits.deadline_ns != 0 && now - patience.began > waits.deadline_ns;
+  return late ? Fault::kDeadline : Fault::kNone;
 }
 
-// Whether a wait must end: someone aborted, the ranks disagree, or its time is over.
+// A look beside the polls, now and then; true: the block is to leave.
 WEFT_DEV bool must_leave(const Waits& waits, const WaitSite& site, uint64_t seen,
                          Patience& patience) {
-  if (platform::poll32(&waits.host->abort) != 0) {
-    report_fault(waits, Fault::kAborted, site, seen);
-    return true;
-  }
-  if (disagrees(waits, site, patience)) return true;
-  if (waits.deadline_ns == 0) return false;
-  const uint64_t now = platform::clock_ns();
-  if (patience.began == 0) patience.began = now;
-  if (now - patience.began <= waits.deadline_ns) return false;
-  report_fault(waits, Fault::kDeadline, site, seen);
+  const Fault::Kind kind = reason_to_leave(waits, site, seen, patience);
+  if (kind == Fault::kNone) return false;
+  leave(waits, kind, site, seen);
   return true;
 }
 
-// Polls `word` until done(value); false when it gave up. By one lane; an acquire and a block
-// barrier follow.
-template <class Done>
-WEFT_DEV bool wait_word(const Waits& waits, const uint64_t* word, const WaitSite& site, Done done,
-                        uint64_t& seen) {
+// Polls `word` until its counter has reached the expected one; gives the word. By one lane; an
+// acquire and a block barrier follow, after which the block leaves if it was stopped.
+WEFT_DEV uint64_t wait_word(const Waits& waits, const uint64_t* word, const WaitSite& site) {
   Patience patience;
+  WEFT_ROLLED
   for (unsigned spins = 1;; ++spins) {
-    seen = platform::poll64(word);
-    if (done(seen)) break;
+    const uint64_t seen = platform::poll64(word);
+    if (reached(flag_counter(seen), flag_counter(site.expected))) {
+      platform::poll_hit();
+      return seen;
+    }
     platform::poll_miss(word);
     if (spins % platform::kSpinsPerCheck == 0 && must_leave(waits, site, seen, patience))
-      return false;
+      return seen;
   }
-  platform::poll_hit();
-  return true;
-}
-
-// The peer's slice `counter` with the call's signature is in its slot. A slot's flag stays until
-// this rank gives credit, so another signature on it is a mismatched call, never a later one.
-WEFT_DEV bool wait_ready(const Waits& waits, const uint64_t* ready, uint32_t counter,
-                         const WaitSite& call) {
-  WaitSite site = call;
-  site.wait = Fault::kData;
-  site.expected = flag_word(counter, call.signature);
-  uint64_t seen = 0;
-  if (!wait_word(
-          waits, ready, site, [=](uint64_t v) { return flag_counter(v) == counter; }, seen))
-    return false;
-  if (flag_signature(seen) == call.signature) return true;
-  report_fault(waits, Fault::kMismatch, site, seen);
-  return false;
-}
-
-// The peer has taken all slices before `counter`.
-WEFT_DEV bool wait_credit(const Waits& waits, const uint64_t* credit, uint32_t counter,
-                          const WaitSite& call) {
-  WaitSite site = call;
-  site.wait = Fault::kCredit;
-  site.expected = flag_word(counter, 0);
-  uint64_t seen = 0;
-  return wait_word(
-      waits, credit, site, [=](uint64_t v) { return reached(flag_counter(v), counter); }, seen);
 }
 
 // Before a release: all lanes' stores and loads are complete when any lane passes.

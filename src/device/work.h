@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "algorithms/chunks.h"
-#include "algorithms/pattern.h"
+#include "algorithms/step.h"
 #include "device/box.h"
 #include "device/op_arg.h"
 
@@ -90,8 +90,9 @@ struct Work {
   uint32_t slice_packs;  // packs in one slot
   uint32_t
       signature;  // of the call: collective, count, type, op, root, algorithm, protocol, channels
-  int32_t root;
-  PatternId pattern;
+  // What this rank does: two lists of `hops` steps, for even and for odd channels (step_tables.h).
+  const Step* steps;
+  int32_t hops;
   Region region;
 };
 
@@ -116,9 +117,10 @@ struct Task {
   const void* from;  // of a send and a copy
   void* to;          // of a receive and a copy
   size_t bytes;
+  size_t share_packs;  // of a channel, see chunks.h
   int32_t peer;
   uint32_t signature;
-  uint16_t first_channel, channels;
+  uint16_t first_channel, channels, longer_shares;
   int16_t after;  // the task before it in the same flow, -1: none
   Kind kind;
 };
@@ -137,11 +139,19 @@ struct Flow {
   uint32_t sent, received;
 };
 
-// Memory that a block needs beside its own: the flows of one channel, by rank, and for messages how
-// far each task is.
-constexpr size_t flows_bytes(int ranks) { return size_t(ranks) * sizeof(Flow); }
+// Steps that a block has at hand (engine.h).
+inline constexpr int kStepsAhead = 32;
+
+// Memory that a block needs beside its own: its fault; the flows of one channel, by rank; then
+// steps, or for messages how far each task is.
+constexpr size_t flows_at() { return sizeof(Fault); }
+constexpr size_t steps_at(int ranks) { return flows_at() + size_t(ranks) * sizeof(Flow); }
+constexpr size_t tasks_at(int ranks) { return steps_at(ranks); }
+constexpr size_t collective_scratch(int ranks) {
+  return steps_at(ranks) + kStepsAhead * sizeof(Step);
+}
 constexpr size_t pairwise_scratch(int ranks) {
-  return flows_bytes(ranks) + (kMaxTasks + 1) * sizeof(uint32_t);
+  return tasks_at(ranks) + (kMaxTasks + 1) * sizeof(uint32_t);
 }
 
 }  // namespace weft

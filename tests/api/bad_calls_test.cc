@@ -199,13 +199,13 @@ struct Settings {
 
 TEST(BadInits, SettingsThatCannotBeUsed) {
   const Settings all[] = {
-      {"NCCL_ALGO", "Tree", {"NCCL_ALGO=Tree", "Ring"}},
+      {"NCCL_ALGO", "NVLS", {"NCCL_ALGO=NVLS", "AllReduce"}},
       {"NCCL_ALGO", "Bogus", {"NCCL_ALGO=Bogus", "bogus is no name", "ring"}},
-      {"NCCL_ALGO", "allreduce:tree", {"allreduce:tree"}},
+      {"NCCL_ALGO", "broadcast:tree", {"broadcast:tree", "Broadcast"}},
       {"NCCL_ALGO", "frobnicate:ring", {"frobnicate is no function"}},
-      {"NCCL_ALGO", "^ring", {"NCCL_ALGO=^ring"}},
+      {"NCCL_ALGO", "^ring,tree,direct", {"NCCL_ALGO=^ring,tree,direct"}},
       {"NCCL_PROTO", "LL256", {"NCCL_PROTO=LL256", "ll256 is no name"}},
-      {"NCCL_PROTO", "LL", {"NCCL_PROTO=LL", "Simple"}},
+      {"NCCL_PROTO", "LL128", {"NCCL_PROTO=LL128", "AllReduce"}},
       {"NCCL_BUFFSIZE", "abc", {"NCCL_BUFFSIZE=abc"}},
       {"WEFT_INIT_TIMEOUT", "0", {"WEFT_INIT_TIMEOUT=0"}},
   };

@@ -2,6 +2,7 @@
 // libsodium, fmt or C++ runtime does. Run with LD_PRELOAD=librccl.so: its calls must stay inside,
 // and its own copies must not leak into the program.
 #include <dlfcn.h>
+#include <rccl/nccl_2_30.h>
 #include <rccl/rccl.h>
 
 #include <cstdio>
@@ -51,7 +52,7 @@ ncclResult_t unavailable(const char*) noexcept { caught("weft::unavailable"); }
 int main() {
   const auto get_version = library_function<decltype(ncclGetVersion)>("ncclGetVersion");
   const auto get_id = library_function<decltype(ncclGetUniqueId)>("ncclGetUniqueId");
-  const auto send = library_function<decltype(ncclSend)>("ncclSend");
+  const auto resume = library_function<decltype(ncclCommResume)>("ncclCommResume");
   const auto last_error = library_function<decltype(ncclGetLastError)>("ncclGetLastError");
 
   int version = 0;
@@ -60,7 +61,7 @@ int main() {
   if (get_id(&id) != ncclSuccess) return fail(last_error(nullptr));
   if (get_id(nullptr) != ncclInvalidArgument)
     return fail("an error inside did not come back as a code");
-  if (send(nullptr, 0, ncclFloat, 0, nullptr, nullptr) != ncclInvalidUsage) return fail("send");
+  if (resume(nullptr) != ncclInvalidUsage) return fail("ncclCommResume");
 
   for (const char* hidden :
        {"sodium_version_string", "crypto_sign",

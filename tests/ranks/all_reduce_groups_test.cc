@@ -395,23 +395,31 @@ TEST(Fp8, P07SumAndMaxOfManyElements) {
       }
 }
 
-// P04: equal inputs near the largest value, whose sum would overflow: hop by hop as
-// docs/numerics.md states it, rounded by the tables of the reference.
-TEST(Average, P04NearTheLargestValue) {
+// P04: equal inputs near the largest value, whose sum would overflow: as docs/numerics.md states
+// it, rounded by the tables of the reference. A ring rounds at every hop, a direct algorithm once.
+class AverageNearTheLargest : public ::testing::TestWithParam<const char*> {};
+
+double expected_average(const Kind& kind, int size, bool rounds_each_hop) {
+  double whole = 1;
+  while ((rounds_each_hop || kind.type != ncclFloat16) && whole < size) whole *= 2;
+  const auto part = float(kind.table->largest() / whole);
+  float sum = part;
+  for (int k = 1; k < size; ++k) {
+    if (rounds_each_hop) sum = float(kind.table->rounded(sum));
+    sum += part;
+  }
+  return double(sum * float(float(whole) / float(size)));
+}
+
+TEST_P(AverageNearTheLargest, P04) {
+  const ScopedEnv algorithm("NCCL_ALGO", GetParam());
   for (const int size : {3, 10}) {
     const LocalRanks ranks(size);
     for (const ncclDataType_t type : {ncclFloat16, ncclBfloat16}) {
       const Kind& kind = kind_of(type, false);
-      const double largest = kind.table->largest();
-      const uint64_t in = bits_of(kind, largest);
-      double whole = 1;
-      while (whole < size) whole *= 2;
-      double partial = largest / whole;
-      for (int k = 1; k < size - 1; ++k)
-        partial = kind.table->rounded(float(partial) + float(largest / whole));
-      const float sum = float(partial) + float(largest / whole);
-      const uint64_t want = bits_of(kind, double(sum * float(float(whole) / float(size))));
-      const LocalRanks::OnDevice scope(0);
+      const uint64_t in = bits_of(kind, kind.table->largest());
+      const uint64_t want =
+          bits_of(kind, expected_average(kind, size, GetParam() == std::string("Ring")));
       std::vector<std::unique_ptr<GuardedBuffer>> buffers;
       std::vector<char> pattern(2);
       for (int rank = 0; rank < size; ++rank) {
@@ -433,6 +441,8 @@ TEST(Average, P04NearTheLargestValue) {
     }
   }
 }
+INSTANTIATE_TEST_SUITE_P(Algorithms, AverageNearTheLargest, ::testing::Values("Ring", "Direct"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace weft::test

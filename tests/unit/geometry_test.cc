@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <tuple>
+#include <vector>
 
 #include "device/work.h"
 #include "launch_shape.h"
@@ -14,13 +14,18 @@ namespace {
 
 constexpr uint64_t kKiB = 1 << 10, kMiB = 1 << 20;
 
+// Of the slots of Simple.
 uint64_t fifo_bytes(const BoxLayout& box) {
-  return uint64_t(box.channels) * box.slots * box.slice_bytes;
+  const Fifo& fifo = box.of(Region::kSimple);
+  return uint64_t(box.channels) * fifo.slots * fifo.slot_bytes;
 }
 
-std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t> all_of(const Geometry& geometry) {
-  return {geometry.box.channels, geometry.box.slots, geometry.box.slice_bytes,
-          geometry.min_channels, geometry.threads};
+std::vector<uint64_t> all_of(const Geometry& geometry) {
+  std::vector<uint64_t> all = {geometry.box.channels, geometry.min_channels, geometry.threads};
+  for (const Fifo& fifo : geometry.box.fifo)
+    for (const uint64_t part : {fifo.offset, uint64_t(fifo.slots), uint64_t(fifo.slot_bytes)})
+      all.push_back(part);
+  return all;
 }
 
 TEST(AgreeGeometry, TheOrderOfRanksDoesNotMatter) {
@@ -59,24 +64,33 @@ void check(const Limits& limits, int peers) {
                                   << ", peers " << peers);
   const Geometry geometry = agree_geometry({limits}, peers);
   const BoxLayout& box = geometry.box;
-  EXPECT_GE(box.slots, 2u);
-  EXPECT_LE(box.slots, kMaxSlots);
-  // Counters of slices wrap at 2^32, which must fall between two turns of the slots.
-  EXPECT_EQ(box.slots & (box.slots - 1), 0u) << box.slots;
-  EXPECT_GT(box.slice_bytes, 0u);
-  EXPECT_EQ(box.slice_bytes % kLineBytes, 0u) << box.slice_bytes;
+  uint64_t end = kLineBytes;  // of the region before: they lie behind one another
+  for (const Fifo& fifo : box.fifo) {
+    EXPECT_EQ(fifo.offset, end);
+    end += fifo.bytes(box.channels);
+    EXPECT_GE(fifo.slots, 2u);
+    EXPECT_LE(fifo.slots, kMaxSlots);
+    // Counters of slices wrap at 2^32, which must fall between two turns of the slots.
+    EXPECT_EQ(fifo.slots & (fifo.slots - 1), 0u) << fifo.slots;
+    EXPECT_GT(fifo.slot_bytes, 0u);
+    EXPECT_EQ(fifo.slot_bytes % kLineBytes, 0u) << fifo.slot_bytes;
+  }
+  EXPECT_EQ(box.bytes(), end);
+  EXPECT_EQ(box.of(Region::kLlExchange).slots, 2u);  // device/ll.h
   EXPECT_GE(box.channels, geometry.min_channels);
   EXPECT_EQ(geometry.min_channels, limits.min_channels);
   EXPECT_LE(box.channels, std::max(limits.max_channels, limits.min_channels));
   // The shortest slice is what a small buffer cannot go below.
-  const uint64_t least = uint64_t(box.channels) * box.slots * 2 * kKiB;
+  const uint64_t least = uint64_t(box.channels) * 4 * 2 * kKiB;
   if (limits.buffer_bytes > 0) {
     EXPECT_LE(fifo_bytes(box), std::max(limits.buffer_bytes, least));
   }
   if (limits.buffer_bytes == 0) {
-    EXPECT_LE(fifo_bytes(box) * uint64_t(peers),
-              std::max((peers > 1 ? 16 : 32) * kMiB, least * uint64_t(peers)));
-    EXPECT_LE(box.slice_bytes, platform::kMaxSliceBytes);
+    const uint64_t all_least = uint64_t(box.channels) * (14 * 2 * kKiB + 4 * Fifo::kControlBytes);
+    EXPECT_LE(box.bytes() * uint64_t(peers),
+              std::max((peers > 1 ? 16 : 32) * kMiB, all_least * uint64_t(peers)) +
+                  uint64_t(peers) * kLineBytes);
+    EXPECT_LE(box.of(Region::kSimple).slot_bytes, platform::kMaxSliceBytes);
   }
 }
 
@@ -93,22 +107,20 @@ TEST(AgreeGeometry, ABufferSizeIsUsedUp) {
   for (const uint32_t channels : {1u, 3u, 32u})
     for (const uint64_t buffer : {2 * kMiB, 5 * kMiB + 77, 256 * kMiB}) {
       const BoxLayout box = agree_geometry({{channels, channels, 256, buffer}}, 7).box;
-      EXPECT_GT(fifo_bytes(box) + uint64_t(channels) * box.slots * kLineBytes, buffer)
+      EXPECT_GT(fifo_bytes(box) + uint64_t(channels) * 4 * kLineBytes, buffer)
           << channels << " channels, " << buffer;
     }
 }
 
-// What the design allows a rank of eight on one host: 16 MiB of slots that its peers write,
-// whatever the platform's number of channels. Flags and credits come on top, with 18 channels 4.7
-// KiB a peer.
+// What the design allows a rank of eight on one host: 16 MiB that its peers write, whatever the
+// platform's number of channels.
 TEST(AgreeGeometry, EightRanksOfAHostStayWithinTheirMemory) {
   constexpr uint64_t kPeers = 7;
   for (const uint32_t channels : {platform::kDefaultChannels, 2u, 28u, 64u, 128u}) {
     Limits limits = make_limits({}, 0, 0, 304);
     limits.max_channels = channels;
     const BoxLayout box = agree_geometry(std::vector<Limits>(8, limits), int(kPeers)).box;
-    EXPECT_LE(kPeers * fifo_bytes(box), 16 * kMiB) << channels;
-    EXPECT_LE(kPeers * (box.bytes() - fifo_bytes(box)), 64 * kKiB) << channels;
+    EXPECT_LE(kPeers * box.bytes(), 16 * kMiB + kPeers * kLineBytes) << channels;
   }
 }
 

@@ -14,13 +14,14 @@ namespace {
 
 constexpr Collective kAllReduce = Collective::kAllReduce;
 
-void expect_ring(const std::string& algo, const std::string& proto) {
+// The rules leave `family` over Simple for all-reduce.
+void expect_left(const std::string& algo, const std::string& proto,
+                 const std::string& family = "Ring") {
   SCOPED_TRACE("NCCL_ALGO=" + algo + " NCCL_PROTO=" + proto);
   try {
-    const Choice choice = select(kAllReduce, Rules(algo, proto));
-    ASSERT_NE(choice.algorithm, nullptr);
-    EXPECT_EQ(choice.algorithm->name, "Ring");
-    EXPECT_EQ(choice.protocol, Protocol::kSimple);
+    const Rules rules(algo, proto);
+    EXPECT_TRUE(rules.allows(kAllReduce, family));
+    EXPECT_TRUE(rules.allows(kAllReduce, Protocol::kSimple));
   } catch (const Error& error) {
     ADD_FAILURE() << error.text();
   }
@@ -39,9 +40,9 @@ void expect_refused(const std::string& algo, const std::string& proto,
 }
 
 TEST(Rules, NothingSetLeavesEverything) {
-  expect_ring("", "");
+  expect_left("", "");
   const Rules rules("", "");
-  for (const AlgorithmRow& row : algorithms()) EXPECT_TRUE(rules.allows(kAllReduce, row.name));
+  for (const AlgorithmRow& row : algorithms()) EXPECT_TRUE(rules.allows(kAllReduce, row.family));
   EXPECT_TRUE(rules.allows(kAllReduce, "Tree"));
   EXPECT_TRUE(rules.allows(kAllReduce, Protocol::kSimple));
 }
@@ -49,15 +50,15 @@ TEST(Rules, NothingSetLeavesEverything) {
 TEST(Rules, NamesInAnyCaseAndInLists) {
   for (const char* algo : {"Ring", "ring", "RING", "Tree,Ring", "ring,tree",
                            "tree,ring,collnetdirect,CollNetChain,NVLS,NVLSTree,PAT"})
-    expect_ring(algo, "");
+    expect_left(algo, "");
   for (const char* proto : {"Simple", "simple", "SIMPLE", "LL,LL128,Simple", "simple,ll"})
-    expect_ring("", proto);
+    expect_left("", proto);
 }
 
 TEST(Rules, EverythingExcept) {
   for (const char* algo : {"^Tree", "^tree,NVLS", "^TREE,collnetdirect,collnetchain,nvls,pat"})
-    expect_ring(algo, "");
-  for (const char* proto : {"^LL", "^ll,LL128"}) expect_ring("", proto);
+    expect_left(algo, "");
+  for (const char* proto : {"^LL", "^ll,LL128"}) expect_left("", proto);
   const Rules rules("^Tree,PAT", "^LL");
   EXPECT_FALSE(rules.allows(kAllReduce, "Tree"));
   EXPECT_FALSE(rules.allows(kAllReduce, "PAT"));
@@ -76,22 +77,24 @@ TEST(Rules, AListLeavesItsNamesOnly) {
 // A prefix is about its own function, whatever the order of functions inside.
 TEST(Rules, Functions) {
   for (const char* algo :
-       {"allreduce:ring", "AllReduce:Ring", "allreduce:^tree", "broadcast:tree", "reduce:tree",
+       {"allreduce:ring", "AllReduce:Ring", "allreduce:^tree", "broadcast:direct", "reduce:ring",
         "allgather:^ring", "ReduceScatter:PAT",
-        "broadcast:tree;reduce:tree;allgather:pat;reducescatter:pat;allreduce:ring"})
-    expect_ring(algo, "");
+        "broadcast:ring;reduce:direct;allgather:pat;reducescatter:pat;allreduce:ring"})
+    expect_left(algo, "");
   for (const char* proto : {"allreduce:simple", "broadcast:ll", "reduce:^simple;allreduce:^ll"})
-    expect_ring("", proto);
-  expect_refused("allreduce:tree", "", {"NCCL_ALGO=allreduce:tree", "AllReduce"});
-  expect_refused("broadcast:ring;allreduce:^ring", "", {"AllReduce"});
-  expect_refused("", "allreduce:LL", {"NCCL_PROTO=allreduce:LL", "AllReduce"});
+    expect_left("", proto);
+  expect_refused("allreduce:pat", "", {"NCCL_ALGO=allreduce:pat", "AllReduce"});
+  expect_refused("broadcast:tree", "", {"Broadcast"});
+  expect_refused("broadcast:ring;allreduce:^ring,tree,direct", "", {"AllReduce"});
+  expect_refused("", "allreduce:LL128", {"NCCL_PROTO=allreduce:LL128", "AllReduce"});
 }
 
 // The first entry is about all functions, a later one about its own.
 TEST(Rules, ALaterEntryReplacesTheFirst) {
-  expect_ring("Tree;allreduce:Ring", "LL;allreduce:simple");
-  expect_refused("Ring;allreduce:Tree", "", {"AllReduce"});
-  expect_ring("ring;broadcast:tree", "");
+  expect_left("Tree;allreduce:Ring", "LL;allreduce:simple");
+  expect_left("Ring;allreduce:Tree", "", "Tree");
+  EXPECT_FALSE(Rules("Ring;allreduce:Tree", "").allows(kAllReduce, "Ring"));
+  expect_left("ring;broadcast:direct", "");
 }
 
 TEST(Rules, UnknownNames) {
@@ -119,11 +122,45 @@ TEST(Rules, OnlyTheFirstEntryMayLeaveOutTheFunction) {
 
 // An algorithm that was asked for and is not there is an error, not silently another one.
 TEST(Rules, ThatLeaveNothing) {
-  expect_refused("Tree", "", {"NCCL_ALGO=Tree", "AllReduce", "Ring with Simple"});
-  expect_refused("^Ring", "", {"NCCL_ALGO=^Ring", "AllReduce"});
+  expect_refused("NVLS", "", {"NCCL_ALGO=NVLS", "AllReduce"});
+  expect_refused("^Ring,Tree,Direct", "", {"NCCL_ALGO=^Ring,Tree,Direct", "AllReduce"});
   expect_refused("NVLS,PAT", "", {"AllReduce"});
   expect_refused("", "LL128", {"NCCL_PROTO=LL128", "AllReduce"});
-  expect_refused("Ring", "^Simple", {"NCCL_ALGO=Ring", "NCCL_PROTO=^Simple"});
+  expect_refused("Ring", "^Simple,LL", {"NCCL_ALGO=Ring", "NCCL_PROTO=^Simple,LL"});
+}
+
+// But a rule for all functions says nothing about a collective that has none of its algorithms.
+TEST(Rules, ForAllLeaveOtherCollectivesAsTheyAre) {
+  const Rules rules("Tree", "");
+  EXPECT_FALSE(rules.allows(kAllReduce, "Ring"));
+  EXPECT_TRUE(rules.allows(Collective::kAllGather, "Ring"));
+  EXPECT_TRUE(rules.allows(Collective::kAllToAll, "Direct"));
+}
+
+TEST(Selector, TheCheapestOfWhatIsLeft) {
+  for (const int ranks : {2, 8}) {
+    const Selector all(Rules("", ""), ranks, false);
+    EXPECT_EQ(all.choose(kAllReduce, 8).protocol, Protocol::kLl) << ranks;
+    EXPECT_EQ(all.choose(kAllReduce, 8).algorithm->label, "OneShot") << ranks;
+    EXPECT_EQ(all.choose(kAllReduce, size_t(1) << 30).protocol, Protocol::kSimple) << ranks;
+    for (int c = 0; c < kCollectiveCount; ++c)
+      for (const size_t bytes : {size_t(0), size_t(8), size_t(1) << 20, size_t(1) << 32})
+        if (!is_pairwise(Collective(c))) {
+          EXPECT_EQ(all.choose(Collective(c), bytes).algorithm->collective(), Collective(c));
+        }
+  }
+  const Selector tree(Rules("Tree", "Simple"), 8, false);
+  EXPECT_EQ(tree.choose(kAllReduce, 8).algorithm->label, "Tree");
+  EXPECT_EQ(tree.choose(kAllReduce, 8).protocol, Protocol::kSimple);
+}
+
+TEST(Selector, InRankOrderOnly) {
+  const Selector selector(Rules("", ""), 8, true);
+  for (const Collective collective :
+       {Collective::kReduce, Collective::kReduceScatter, Collective::kAllReduce})
+    for (const size_t bytes : {size_t(8), size_t(1) << 30})
+      EXPECT_TRUE(folds_in_rank_order(selector.choose(collective, bytes).algorithm->pattern));
+  EXPECT_THROW(Selector(Rules("Ring", ""), 8, true), Error);
 }
 
 }  // namespace

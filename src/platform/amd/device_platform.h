@@ -12,9 +12,11 @@
 #include <hip/hip_runtime.h>
 #define WEFT_DEV __device__ __forceinline__
 #define WEFT_HD __host__ __device__ __forceinline__
+#define WEFT_ROLLED _Pragma("unroll 1")
 #else
 #define WEFT_DEV inline
 #define WEFT_HD inline
+#define WEFT_ROLLED
 #endif
 
 namespace weft {

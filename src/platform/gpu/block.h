@@ -28,11 +28,13 @@ class Block {
 
   template <class F>
   WEFT_DEV void each(size_t n, F f) const {
+    WEFT_ROLLED
     for (size_t i = lane(); i < n; i += width()) f(i);
   }
   template <int kCount, class F>
   WEFT_DEV size_t each_batch(size_t n, F f) const {
     const size_t whole = n - n % (kCount * size_t(width()));
+    WEFT_ROLLED
     for (size_t i = lane(); i < whole; i += kCount * size_t(width()))
       f.template operator()<kCount>(i, size_t(width()));
     return whole;
@@ -40,7 +42,8 @@ class Block {
 
   WEFT_DEV void* scratch() const { return weft_scratch; }
 
-  WEFT_DEV void stop() const { *stop_word() = 1; }
+  // True for the first lane that stops the block.
+  WEFT_DEV bool stop() const { return atomicExch(&shared_->stop, 1u) == 0; }
   WEFT_DEV bool stopped() const { return *stop_word() != 0; }
 
  private:

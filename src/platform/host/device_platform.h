@@ -12,6 +12,7 @@
 
 #define WEFT_DEV inline __attribute__((always_inline))
 #define WEFT_HD inline __attribute__((always_inline))
+#define WEFT_ROLLED
 
 namespace weft::platform {
 
@@ -154,7 +155,10 @@ class Block {
   // Memory that the lanes share, of the size asked for at launch.
   WEFT_DEV void* scratch() const { return shared_ + 1; }
 
-  WEFT_DEV void stop() const { __atomic_store_n(&shared_->stop, 1u, __ATOMIC_RELAXED); }
+  // True for the first lane that stops the block.
+  WEFT_DEV bool stop() const {
+    return __atomic_exchange_n(&shared_->stop, 1u, __ATOMIC_RELAXED) == 0;
+  }
   // Whether any lane stopped; the same for all lanes between two barriers.
   WEFT_DEV bool stopped() const { return __atomic_load_n(&shared_->stop, __ATOMIC_RELAXED) != 0; }
 

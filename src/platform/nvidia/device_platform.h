@@ -10,9 +10,11 @@
 #ifdef __CUDACC__
 #define WEFT_DEV __device__ __forceinline__
 #define WEFT_HD __host__ __device__ __forceinline__
+#define WEFT_ROLLED _Pragma("unroll 1")
 #else
 #define WEFT_DEV inline
 #define WEFT_HD inline
+#define WEFT_ROLLED
 #endif
 
 #ifdef __CUDACC__

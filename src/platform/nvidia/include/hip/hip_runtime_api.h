@@ -277,6 +277,23 @@ static inline hipError_t hipPointerGetAttributes(hipPointerAttribute_t* out, con
   return cudaSuccess;
 }
 
+/* The runtime has no such call; the driver's function is asked for through it. */
+static inline hipError_t hipMemGetAddressRange(hipDeviceptr_t* base, size_t* bytes,
+                                               hipDeviceptr_t p) {
+  typedef int (*Function)(unsigned long long*, size_t*, unsigned long long);
+  void* function = NULL;
+  enum cudaDriverEntryPointQueryResult found;
+  unsigned long long start = 0;
+  const cudaError_t code = cudaGetDriverEntryPointByVersion("cuMemGetAddressRange", &function,
+                                                            12000, cudaEnableDefault, &found);
+  if (code != cudaSuccess) return code;
+  if (found != cudaDriverEntryPointSuccess) return cudaErrorNotSupported;
+  if (((Function)function)(&start, bytes, (unsigned long long)(size_t)p) != 0)
+    return cudaErrorInvalidValue;
+  *base = (hipDeviceptr_t)(size_t)start;
+  return cudaSuccess;
+}
+
 static inline hipError_t hipGetDeviceProperties(hipDeviceProp_t* out, int device) {
   struct cudaDeviceProp from;
   const cudaError_t code = cudaGetDeviceProperties(&from, device);

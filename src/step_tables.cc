@@ -1,0 +1,68 @@
+// Tables of steps (step_tables.h).
+#include "step_tables.h"
+
+#include <hip/hip_runtime.h>
+
+#include "hip_check.h"
+#include "side_stream.h"
+
+namespace weft {
+namespace {
+
+constexpr int kChannelKinds = 2;   // Spot::channel, even and odd
+constexpr int kFewRanks = 16;      // tables of all roots: some 100 KiB
+constexpr std::chrono::seconds kCopyLimit{20};
+
+void add_steps(std::vector<Step>& steps, PatternId pattern, Spot at) {
+  const int hops = pattern_hops(pattern, at.n);
+  for (at.channel = 0; at.channel < kChannelKinds; ++at.channel)
+    for (int hop = 0; hop < hops; ++hop) steps.push_back(pattern_step(pattern, at, hop));
+}
+
+// A graph that is being captured must not see the copy.
+class OutsideCaptures {
+ public:
+  OutsideCaptures() { (void)hipThreadExchangeStreamCaptureMode(&mode_); }
+  ~OutsideCaptures() { (void)hipThreadExchangeStreamCaptureMode(&mode_); }
+
+ private:
+  hipStreamCaptureMode mode_ = hipStreamCaptureModeRelaxed;
+};
+
+}  // namespace
+
+StepTables::StepTables(int rank, int ranks) : rank_(rank), ranks_(ranks) {
+  std::vector<Key> keys;
+  for (int id = 0; id < kPatternCount; ++id) {
+    const bool all_roots = is_rooted(pattern_collective(PatternId(id))) && ranks <= kFewRanks;
+    for (int root = 0; root < (all_roots ? ranks : 1); ++root) keys.push_back({PatternId(id), root});
+  }
+  upload(keys);
+}
+
+const Step* StepTables::find(PatternId pattern, int root) {
+  const Key key{pattern, root};
+  if (!tables_.contains(key)) upload({key});
+  return tables_.at(key);
+}
+
+void StepTables::upload(const std::vector<Key>& keys) {
+  std::vector<Step> steps;
+  std::vector<size_t> starts;
+  for (const auto& [pattern, root] : keys) {
+    starts.push_back(steps.size());
+    add_steps(steps, pattern, {rank_, ranks_, root});
+  }
+  const OutsideCaptures relaxed;
+  const size_t bytes = steps.size() * sizeof(Step);
+  StateMemory& memory = memory_.emplace_back(bytes, 0);
+  SideStream stream;
+  hip_check(hipMemcpyAsync(memory.on_device(), steps.data(), bytes, hipMemcpyHostToDevice,
+                           stream.get()),
+            "copying {} bytes of steps to the device", bytes);
+  hip_check(stream.wait(kCopyLimit), "waiting for {} bytes of steps", bytes);
+  const auto* first = reinterpret_cast<const Step*>(memory.on_device());
+  for (size_t i = 0; i < keys.size(); ++i) tables_[keys[i]] = first + starts[i];
+}
+
+}  // namespace weft

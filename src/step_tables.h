@@ -1,0 +1,37 @@
+// The steps of one rank, as its kernels read them: patterns worked out on the host and kept in device
+// memory, so that kernels hold the engine alone and a schedule that was read from a file is run like
+// any pattern (docs/decisions/0003). Owns: the tables of one communicator, even and odd channels
+// each. Does not own: patterns (algorithms/patterns/).
+//
+// Thread rule: one thread at a time.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "algorithms/pattern.h"
+#include "state_memory.h"
+
+namespace weft {
+
+class StepTables {
+ public:
+  // On the current device. With few ranks all tables are there from the start, with many those of
+  // other roots come when they are asked for.
+  StepTables(int rank, int ranks);
+
+  // pattern_hops() steps for even channels, then as many for odd ones; an address of the device.
+  // May copy to the device, and waits for that copy only. `root` is 0 where there is none.
+  const Step* find(PatternId pattern, int root);
+
+ private:
+  using Key = std::pair<PatternId, int>;
+  void upload(const std::vector<Key>& keys);
+
+  const int rank_, ranks_;
+  std::vector<StateMemory> memory_;
+  std::map<Key, const Step*> tables_;
+};
+
+}  // namespace weft
