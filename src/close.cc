@@ -22,9 +22,9 @@ constexpr milliseconds kAbortLimit{100};
 constexpr milliseconds kReadLimit{1000};
 
 bool kernels_ended(const DeviceWords& words, uint32_t blocks_launched) {
-  // After a fault some blocks of a kernel may have run and others not: it is never counted as done.
-  return words.blocks_left == blocks_launched &&
-         (words.started == words.done || words.fault_reports != 0);
+  // After a fault a kernel of a graph may leave without having counted itself as begun.
+  return flag_counter(words.eager_left) == blocks_launched &&
+         (flag_counter(words.graph_left) == words.graph_begun || words.fault_reports != 0);
 }
 
 // Until all kernels have ended or `stop` says so; whether they ended. A device that does not answer

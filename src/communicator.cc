@@ -13,13 +13,12 @@
 namespace weft {
 
 KernelOrder::Place KernelOrder::place_on(hipStream_t stream) const {
-  return {any_ && (stream != last_ || stream == hipStreamPerThread), launched_};
+  return {any_ && (stream != last_ || stream == hipStreamPerThread), blocks_};
 }
 
 void KernelOrder::note_launch(hipStream_t stream, uint32_t blocks) {
   any_ = true;
   last_ = stream;
-  ++launched_;
   blocks_ += blocks;
 }
 

@@ -48,7 +48,7 @@ class KernelOrder {
  private:
   bool any_ = false;
   hipStream_t last_ = nullptr;  // compared, never used
-  uint32_t launched_ = 0, blocks_ = 0;
+  uint32_t blocks_ = 0;
 };
 
 class Communicator {

@@ -9,8 +9,8 @@
 namespace weft {
 namespace {
 
-constexpr int kChannelKinds = 2;   // Spot::channel, even and odd
-constexpr int kFewRanks = 16;      // tables of all roots: some 100 KiB
+constexpr int kChannelKinds = 2;  // Spot::channel, even and odd
+constexpr int kFewRanks = 16;     // tables of all roots: some 100 KiB
 constexpr std::chrono::seconds kCopyLimit{20};
 
 void add_steps(std::vector<Step>& steps, PatternId pattern, Spot at) {
@@ -35,7 +35,8 @@ StepTables::StepTables(int rank, int ranks) : rank_(rank), ranks_(ranks) {
   std::vector<Key> keys;
   for (int id = 0; id < kPatternCount; ++id) {
     const bool all_roots = is_rooted(pattern_collective(PatternId(id))) && ranks <= kFewRanks;
-    for (int root = 0; root < (all_roots ? ranks : 1); ++root) keys.push_back({PatternId(id), root});
+    for (int root = 0; root < (all_roots ? ranks : 1); ++root)
+      keys.push_back({PatternId(id), root});
   }
   upload(keys);
 }
@@ -57,9 +58,9 @@ void StepTables::upload(const std::vector<Key>& keys) {
   const size_t bytes = steps.size() * sizeof(Step);
   StateMemory& memory = memory_.emplace_back(bytes, 0);
   SideStream stream;
-  hip_check(hipMemcpyAsync(memory.on_device(), steps.data(), bytes, hipMemcpyHostToDevice,
-                           stream.get()),
-            "copying {} bytes of steps to the device", bytes);
+  hip_check(
+      hipMemcpyAsync(memory.on_device(), steps.data(), bytes, hipMemcpyHostToDevice, stream.get()),
+      "copying {} bytes of steps to the device", bytes);
   hip_check(stream.wait(kCopyLimit), "waiting for {} bytes of steps", bytes);
   const auto* first = reinterpret_cast<const Step*>(memory.on_device());
   for (size_t i = 0; i < keys.size(); ++i) tables_[keys[i]] = first + starts[i];

@@ -1,7 +1,7 @@
-// The steps of one rank, as its kernels read them: patterns worked out on the host and kept in device
-// memory, so that kernels hold the engine alone and a schedule that was read from a file is run like
-// any pattern (docs/decisions/0003). Owns: the tables of one communicator, even and odd channels
-// each. Does not own: patterns (algorithms/patterns/).
+// The steps of one rank, as its kernels read them: patterns worked out on the host and kept in
+// device memory, so that kernels hold the engine alone and a schedule that was read from a file is
+// run like any pattern (docs/decisions/0003). Owns: the tables of one communicator, even and odd
+// channels each. Does not own: patterns (algorithms/patterns/).
 //
 // Thread rule: one thread at a time.
 #pragma once

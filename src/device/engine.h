@@ -17,14 +17,17 @@ class Channel {
         work_(work),
         op_(op),
         at_{comm.rank, comm.size},
+        channel_(channel),
+        table_(work.steps + channel % 2 * work.hops),
+        steps_(take_steps(static_cast<Step*>(scratch_at(block, steps_at(comm.size))), 0)),
         protocol_(block, comm, waits, work, channel),
         stage_(&comm.words->stage[channel]),
-        steps_(static_cast<Step*>(scratch_at(block, steps_at(comm.size)))),
-        table_(work.steps + channel % 2 * work.hops),
         share_(work.chunking.share(channel)) {}
 
   // False: a wait gave up and the block leaves.
   WEFT_DEV bool run() {
+    if (block_.stopped()) return false;
+    if (channel_ == 0) protocol_.announce();
     const int hops = work_.hops;
     const uint32_t loops = work_.chunking.loops;
     WEFT_ROLLED
@@ -32,7 +35,11 @@ class Channel {
       const Packs loop = work_.chunking.loop(share_, index);
       WEFT_ROLLED
       for (int hop = 0; hop < hops; ++hop) {
-        if (hop % kStepsAhead == 0 && (index == 0 || hops > kStepsAhead)) take_steps(hop, hops);
+        if (hop % kStepsAhead == 0 && hops > kStepsAhead) {
+          block_.sync();
+          take_steps(steps_, hop);
+          block_.sync();
+        }
         const Step& step = steps_[hop % kStepsAhead];
         const int parts = step.by_peer ? at_.n : 1;
         WEFT_ROLLED
@@ -47,11 +54,11 @@ class Channel {
   }
 
  private:
-  WEFT_DEV void take_steps(int from, int hops) const {
-    block_.sync();
-    const int count = hops - from < kStepsAhead ? hops - from : kStepsAhead;
-    block_.each(count, [&](size_t i) { steps_[i] = table_[from + i]; });
-    block_.sync();
+  // A barrier follows: at first, that of the protocol's own loads.
+  WEFT_DEV Step* take_steps(Step* steps, int from) const {
+    const int count = work_.hops - from < kStepsAhead ? work_.hops - from : kStepsAhead;
+    block_.each(count, [&](size_t i) { steps[i] = table_[from + i]; });
+    return steps;
   }
 
   // A step by peer, one peer after another, starting with a neighbour so that ranks do not all turn
@@ -103,10 +110,11 @@ class Channel {
   const Work& work_;
   const OpArg& op_;
   const Place at_;
+  const uint32_t channel_;
+  const Step* const table_;
+  Step* const steps_;  // of kStepsAhead hops, in the block's scratch
   Protocol protocol_;
   uint32_t* const stage_;
-  Step* const steps_;  // of kStepsAhead hops, in the block's scratch
-  const Step* const table_;
   const Packs share_;
 };
 

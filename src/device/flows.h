@@ -27,6 +27,16 @@ class Flows {
     block_.sync();
   }
 
+  // Tells every peer which call this rank is in (invariant 4 of the design). Nobody waits for it.
+  WEFT_DEV void announce(uint32_t sequence, uint32_t signature) const {
+    block_.each(comm_.size, [&](size_t peer) {
+      if (flow_[peer].outbox == nullptr) return;
+      BoxHeader* header = comm_.box.header(flow_[peer].outbox);
+      platform::note64(&header->wire_version, comm_.wire_version);
+      platform::note64(&header->call, flag_word(sequence, signature));
+    });
+  }
+
   // All lanes, after a barrier behind the last change.
   WEFT_DEV void save() const {
     block_.each(comm_.size, [&](size_t peer) {

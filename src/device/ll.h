@@ -47,6 +47,7 @@ class Ll {
     uint32_t flag;
   };
 
+  WEFT_DEV void announce() const { flows_.announce(waits_.sequence + 1, signature_); }
   WEFT_DEV bool begin(const Step& step) {
     if (exchange_) return true;
     if (block_.leader()) wait_room(step);

@@ -54,6 +54,7 @@ class MessageChannel {
   WEFT_DEV bool run() {
     block_.each(args_.tasks, [&](size_t t) { left_[t] = slices(args_.task[t]); });
     block_.sync();
+    if (block_.stopped()) return false;
     for (;;) {
       if (block_.leader()) {
         *picked_ = pick();
@@ -189,16 +190,13 @@ struct PairwiseKernel {
   static constexpr const char* kName = "weft_messages";
 
   WEFT_DEV void operator()(const Block& block, const PairwiseArgs& args) const {
-    const Waits waits = waits_of(block, args);
-    const bool turn = wait_turn(block, args, waits);
-    if (turn) run(block, args, waits);
-    end_kernel(block, args, waits, turn);
+    const Waits waits = begin_kernel(block, args);
+    run(block, args, waits);
+    end_kernel(block, args, waits, waits.sequence);
   }
 
  private:
   WEFT_DEV void run(const Block& block, const PairwiseArgs& args, const Waits& waits) const {
-    if (block.index() == 0 && block.leader())
-      platform::note32(&args.comm.words->started, args.comm.words->done + 1);
     uint32_t used = 0;  // blocks take turns at the channels that have messages
     WEFT_ROLLED
     for (uint32_t channel = 0; channel < args.comm.box.channels; ++channel)

@@ -30,6 +30,8 @@ class Simple {
         size_(comm.size),
         flows_(block, comm, work.region, channel, scratch_at(block, flows_at())) {}
 
+  WEFT_DEV void announce() const { flows_.announce(waits_.sequence + 1, signature_); }
+
   // Every slice to receive is there and there is room for every one to send; false: the block
   // leaves.
   WEFT_DEV bool begin(const Step& step) {

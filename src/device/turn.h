@@ -1,59 +1,55 @@
 // The place of a kernel in the order of its communicator: its turn, and its end. Owns: tickets, the
-// started and done words. Next on the path: kernel.h or pairwise.h.
+// count of operations, the words that say what has ended. Next on the path: kernel.h or pairwise.h.
+//
+// Short operations are as fast as what comes before and after them: nothing here waits for an
+// access to memory that could be under way beside another one.
 #pragma once
 
 #include "device/sync.h"
 
 namespace weft {
 
-// What this kernel's waits share. The fault lies at the start of the block's scratch.
-WEFT_DEV Waits waits_of(const Block& block, const LaunchArgs& args) {
-  return {block,
-          args.comm.host,
-          args.comm.words,
-          args.deadline_ns,
-          static_cast<Fault*>(block.scratch()),
-          0};
-}
-
-// Whether this kernel may run: the one before it on the communicator has ended, when it ran on
-// another stream, and no wait of the communicator has given up. After one has, counters and slots
-// no longer agree between ranks, and a kernel that was already queued must not touch them.
-WEFT_DEV bool wait_turn(const Block& block, const LaunchArgs& args, const Waits& waits) {
-  if (block.leader()) {
-    const DeviceWords* words = args.comm.words;
-    if (args.has_ticket)  // partner: end_kernel of the kernel before
+// The block may be stopped already: the kernel before it on the communicator has not ended, when
+// that ran on another stream, or a wait of the communicator has given up. After one has, counters
+// and slots no longer agree between ranks, and a kernel that was already queued must not touch
+// them. A barrier follows, after which stopped() is asked.
+WEFT_DEV Waits begin_kernel(const Block& block, const LaunchArgs& args) {
+  DeviceWords* words = args.comm.words;
+  Waits waits{block, args.comm.host, words, args.deadline_ns, static_cast<Fault*>(block.scratch()),
+              0};
+  if (args.has_ticket) {
+    if (block.leader()) {
       wait_word(
-          waits, &words->done_eager,
+          waits, &words->eager_left,
           {Fault::kEarlierKernel, uint32_t(args.comm.rank), 0, flag_word(args.ticket, 0), nullptr});
-    platform::acquire_device();
+      platform::acquire_device();  // partner: end_kernel of the kernel before
+    }
+    block.sync();
+  }
+  if (block.lane() + 1 == block.width()) {
+    if (!args.eager && block.index() == 0) words->graph_begun += block.grid();
     if (platform::poll32(&words->fault_reports) != 0)
       leave(waits, Fault::kNone, {Fault::kEarlierKernel, 0, 0, 0, nullptr}, 0);
   }
-  block.sync();
-  return !block.stopped();
+  waits.sequence = platform::poll32(&words->sequence[block.index()]);
+  return waits;
 }
 
-// The last block to come here advances the words of the communicator. A kernel that lost its turn
-// leaves them to the one that has it.
+// `begun`: operations before this kernel.
 WEFT_DEV void end_kernel(const Block& block, const LaunchArgs& args, const Waits& waits,
-                         bool had_turn) {
+                         uint32_t begun) {
   DeviceWords* words = args.comm.words;
+  const uint32_t first_absent = block.index() == 0 ? block.grid() : kMaxChannels;
+  block.each(kMaxChannels, [&](size_t other) {
+    if (other == block.index() || other >= first_absent)
+      words->sequence[other] = begun + args.works;
+  });
   complete(block);
   if (!block.leader()) return;
   if (block.stopped() && waits.fault->kind != Fault::kNone)
     report_fault(*waits.fault, args.comm.host, words);
-  platform::release_device();
-  if (args.eager) platform::add_device32(&words->blocks_left, 1);
-  if (!had_turn) return;
-  if (platform::add_device32(&words->blocks_ended, 1) + 1 != block.grid()) return;
-  platform::acquire_device();
-  words->blocks_ended = 0;
-  words->sequence += args.works;
-  words->done += 1;
-  if (!args.eager) return;
-  platform::release_device();  // partner: wait_turn
-  platform::post64(&words->done_eager, flag_word(flag_counter(words->done_eager) + 1, 0));
+  platform::release_device();  // partner: begin_kernel of a kernel on another stream
+  platform::count_device64(args.eager ? &words->eager_left : &words->graph_left, flag_word(1, 0));
 }
 
 }  // namespace weft

@@ -39,17 +39,17 @@ struct HostWords {
   Fault fault;
 };
 
-// Words in device memory that kernels write, for a later kernel and for reports. The last block of
-// a kernel advances the counters, so they stand still while any block of it still reads them.
+// Words in device memory that kernels write, for a later kernel and for reports.
 struct DeviceWords {
-  uint64_t
-      done_eager;     // kernels ended that were not in a graph, upper half: what a ticket waits for
-  uint32_t sequence;  // operations begun, counting empty ones
-  uint32_t started;   // kernels begun
-  uint32_t done;      // kernels ended
-  uint32_t blocks_left;          // blocks of eager kernels that have left, in all
-  uint32_t blocks_ended;         // of the running kernel
-  uint32_t fault_reports;        // waits that gave up; the first one is in HostWords
+  // Blocks of eager kernels that have left, in all, in the upper half: what a ticket waits for.
+  uint64_t eager_left;
+  // Blocks of kernels in graphs that were begun (counted by block 0), and that have left.
+  uint64_t graph_left;  // upper half
+  uint32_t graph_begun;
+  uint32_t fault_reports;  // waits that gave up; the first one is in HostWords
+  // Operations begun before this kernel, counting empty ones, as each block counts them: a block
+  // may end before another one begins. Block 0 counts for those that a kernel has not.
+  uint32_t sequence[kMaxChannels];
   uint32_t stage[kMaxChannels];  // steps a channel has gone through in its operation
 };
 
@@ -101,7 +101,7 @@ struct LaunchArgs {
   DeviceComm comm;
   uint64_t deadline_ns;  // on each wait, 0: none
   uint32_t works;        // operations that all ranks count
-  uint32_t ticket;       // with has_ticket: the kernel begins when done_eager has reached it
+  uint32_t ticket;       // with has_ticket: the kernel begins when eager_left has reached it
   bool has_ticket;
   bool eager;  // not recorded into a graph
 };

@@ -118,6 +118,10 @@ WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) {
   return before;
 }
 
+WEFT_DEV void count_device64(uint64_t* p, uint64_t v) {
+  __hip_atomic_fetch_add((WEFT_GLOBAL uint64_t*)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
 WEFT_DEV void poll_miss(const void*) { __builtin_amdgcn_s_sleep(1); }
 WEFT_DEV void poll_hit() {}
 

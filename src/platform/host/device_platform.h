@@ -72,6 +72,12 @@ WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) {
   return __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL);
 }
 
+// Adds within the device, after release_device; someone may wait for the sum.
+WEFT_DEV void count_device64(uint64_t* p, uint64_t v) {
+  __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL);
+  hipHostNotify(p);
+}
+
 // Lines of 16 bytes whose halves, each with its own flag, become visible whole.
 WEFT_DEV Bytes16 load_line(const void* p) {
   const auto* halves = static_cast<const uint64_t*>(p);
