@@ -37,10 +37,13 @@ std::vector<char> starting_control(const BoxLayout& box, const Fifo& fifo, uint3
   return control;
 }
 
-// Flags of lines as of the slice before the first: no value is neutral.
-void fill_lines(const BoxLayout& box, const Fifo& fifo, void* inbox, uint32_t counter_base) {
+// Flags of lines as of the slice before the first (device/ll.h, ll128.h): no value is neutral.
+void fill_lines(const BoxLayout& box, Region region, void* inbox, uint32_t counter_base) {
+  const Fifo& fifo = box.of(region);
+  const bool ll = region == Region::kLlStream || region == Region::kLlExchange;
   const size_t bytes = size_t(box.channels) * fifo.slots * fifo.slot_bytes;
-  const std::vector<uint32_t> lines(bytes / sizeof(uint32_t), counter_base << 16);
+  const std::vector<uint32_t> lines(bytes / sizeof(uint32_t),
+                                    ll ? counter_base << 16 : counter_base);
   copy_to_device(fifo.slot(inbox, box.channels, 0, 0), lines.data(), bytes);
 }
 
@@ -49,8 +52,7 @@ void start_inbox(const BoxLayout& box, void* inbox, uint32_t counter_base) {
     const Fifo& fifo = box.fifo[r];
     const std::vector<char> control = starting_control(box, fifo, counter_base);
     copy_to_device(fifo.ready(inbox, 0), control.data(), control.size());
-    if (Region(r) == Region::kLlStream || Region(r) == Region::kLlExchange)
-      fill_lines(box, fifo, inbox, counter_base);
+    if (has_lines(Region(r))) fill_lines(box, Region(r), inbox, counter_base);
   }
 }
 

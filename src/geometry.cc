@@ -10,9 +10,10 @@ namespace weft {
 namespace {
 
 // All boxes of a rank together: the design allows 16 MiB a rank for 8 ranks of a node. Two ranks
-// have one box and take twice that: on two H200, 64 channels, 512 MiB, 16 MiB gave 243 GB/s and 32
-// MiB gave 303 (docs/performance.md).
-constexpr uint64_t box_bytes_of_rank(int peers) { return uint64_t(peers > 1 ? 16 : 32) << 20; }
+// have one box and take four times that, which the longer slices are worth: on two H200, 64
+// channels, 512 MiB, 16 MiB of slots for Simple gave 243 GB/s and 32 MiB gave 303
+// (docs/performance.md).
+constexpr uint64_t box_bytes_of_rank(int peers) { return uint64_t(peers > 1 ? 16 : 64) << 20; }
 constexpr uint32_t kSlots =
     4;  // a chunk of two slices in flight, one behind it (docs/decisions/0002)
 constexpr uint32_t kMinSliceBytes = 2 << 10;
@@ -23,23 +24,15 @@ constexpr uint32_t kFewChannels = 8;
 // LL carries small operations; a slot of lines holds half its bytes.
 constexpr uint32_t kMaxLineSlotBytes = 32 << 10;
 
-// What a region gets of a box.
+// What a region gets of a box, in sixteenths; Simple takes the rest.
 constexpr uint64_t part_of(Region region, uint64_t box) {
-  switch (region) {
-    case Region::kSimple:
-      return box / 2;
-    case Region::kPairwise:
-      return box / 4;
-    case Region::kLlStream:
-    case Region::kLlExchange:
-      break;
-  }
-  return box / 8;
+  constexpr uint64_t kSixteenths[kRegionCount] = {6, 4, 1, 1, 1, 3};
+  return box / 16 * kSixteenths[int(region)];
 }
-constexpr uint32_t slots_of(Region region) { return region == Region::kLlExchange ? 2 : kSlots; }
+constexpr uint32_t slots_of(Region region) { return is_exchange(region) ? 2 : kSlots; }
 constexpr uint32_t largest_slot(Region region) {
-  const bool lines = region == Region::kLlStream || region == Region::kLlExchange;
-  return lines ? kMaxLineSlotBytes : platform::kMaxSliceBytes;
+  const bool short_lines = region == Region::kLlStream || region == Region::kLlExchange;
+  return short_lines ? kMaxLineSlotBytes : platform::kMaxSliceBytes;
 }
 
 // Slots that fill `bytes` together with their words, at least the shortest ones.

@@ -38,9 +38,28 @@ Elements elements_of(const Request& request) {
   return {request.count * bytes, 1};
 }
 
+// How a protocol uses slots and channels.
+struct WireShape {
+  Region stream, exchange;  // exchange == stream: it has none
+  size_t bytes_per_channel;
+  uint32_t unit_bytes, unit_packs;  // of a slot
+};
+WireShape shape_of(Protocol protocol) {
+  constexpr uint32_t kPack = kPackBytes;
+  switch (protocol) {
+    case Protocol::kLl:
+      return {Region::kLlStream, Region::kLlExchange, platform::kLlBytesPerChannel, 2 * kPack, 1};
+    case Protocol::kLl128:
+      return {Region::kLl128Stream, Region::kLl128Exchange, platform::kLl128BytesPerChannel,
+              2 * platform::kLineLanes * kPack, 2 * platform::kLineLanes - 1};
+    case Protocol::kSimple:
+      break;
+  }
+  return {Region::kSimple, Region::kSimple, platform::kBytesPerChannel, kPack, 1};
+}
+
 uint32_t channels_for(const Communicator& comm, Protocol protocol, size_t bytes) {
-  const size_t each =
-      protocol == Protocol::kLl ? platform::kLlBytesPerChannel : platform::kBytesPerChannel;
+  const size_t each = shape_of(protocol).bytes_per_channel;
   return uint32_t(std::clamp<size_t>((bytes + each - 1) / each, comm.geometry.min_channels,
                                      comm.geometry.box.channels));
 }
@@ -61,15 +80,12 @@ Choice choose(const Communicator& comm, Collective collective, size_t bytes) {
 Way way_of(const Communicator& comm, const Request& request, const Elements& elements) {
   Way way;
   way.choice = choose(comm, request.collective, elements.count * elements.bytes);
-  way.region = Region::kSimple;
-  if (way.choice.protocol == Protocol::kLl)
-    way.region =
-        exchanges(way.pattern()) && fills_every_chunk(request, elements, way.pattern(), comm.size())
-            ? Region::kLlExchange
-            : Region::kLlStream;
-  const uint32_t bytes_per_pack =
-      uint32_t(kPackBytes) * (way.choice.protocol == Protocol::kLl ? 2 : 1);
-  way.packs_per_slot = comm.geometry.box.of(way.region).slot_bytes / bytes_per_pack;
+  const WireShape wire = shape_of(way.choice.protocol);
+  const bool exchange =
+      exchanges(way.pattern()) && fills_every_chunk(request, elements, way.pattern(), comm.size());
+  way.region = exchange ? wire.exchange : wire.stream;
+  way.packs_per_slot =
+      comm.geometry.box.of(way.region).slot_bytes / wire.unit_bytes * wire.unit_packs;
   return way;
 }
 
@@ -82,8 +98,8 @@ Chunking chunking_of(const Communicator& comm, const Request& request, const Ele
   chunking.chunks =
       is_segmented(request.collective) ? 1 : uint32_t(pattern_chunks(way.pattern(), comm.size()));
   const Fifo& fifo = comm.geometry.box.of(way.region);
-  const bool exchange = way.region == Region::kLlExchange;
-  const uint32_t slots = exchange ? 1 : fifo.slots / uint32_t(flow_chunks(way.pattern()));
+  const uint32_t slots =
+      is_exchange(way.region) ? 1 : fifo.slots / uint32_t(flow_chunks(way.pattern()));
   chunking.chunk_packs = way.packs_per_slot * std::max(slots, 1u);
   const size_t fill = std::max<size_t>(Chunking::packs_of(chunking) / chunking.chunks, 1);
   chunking.channels = uint32_t(std::min<size_t>(

@@ -40,6 +40,8 @@ std::string_view protocol_name(Protocol protocol) {
   switch (protocol) {
     case Protocol::kLl:
       return "LL";
+    case Protocol::kLl128:
+      return "LL128";
     case Protocol::kSimple:
       return "Simple";
   }

@@ -93,6 +93,10 @@ bool Rules::allows(Collective collective, Protocol protocol) const {
   return protocols_[int(collective)].allow(protocol_name(protocol));
 }
 
+bool Rules::asks_for(Collective collective, Protocol protocol) const {
+  return !protocols_[int(collective)].exclude && allows(collective, protocol);
+}
+
 bool Rules::leaves_something(Collective collective) const {
   const auto allowed = [&](const AlgorithmRow& row) {
     return row.collective() == collective && allows(collective, row.family);
@@ -125,7 +129,15 @@ bool folds_in_rank_order(PatternId id) {
 namespace {
 
 const platform::ProtocolCost& cost_of(Protocol protocol) {
-  return protocol == Protocol::kLl ? platform::kLlCost : platform::kSimpleCost;
+  switch (protocol) {
+    case Protocol::kLl:
+      return platform::kLlCost;
+    case Protocol::kLl128:
+      return platform::kLl128Cost;
+    case Protocol::kSimple:
+      break;
+  }
+  return platform::kSimpleCost;
 }
 
 }  // namespace
@@ -137,7 +149,9 @@ Selector::Selector(const Rules& rules, int ranks, bool in_rank_order) : ranks_(r
     if (in_rank_order && reduces(collective) && !folds_in_rank_order(row.pattern)) continue;
     const PatternCost cost = pattern_cost(row.pattern, ranks);
     for (int p = 0; p < kProtocolCount; ++p)
-      if (rules.allows(collective, Protocol(p)))
+      if (rules.allows(collective, Protocol(p)) &&
+          (Protocol(p) != Protocol::kLl128 || platform::kLl128ByDefault ||
+           rules.asks_for(collective, Protocol(p))))
         candidates_[int(collective)].push_back({{&row, Protocol(p)}, cost});
   }
   for (int c = 0; c < kCollectiveCount; ++c)

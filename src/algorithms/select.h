@@ -23,6 +23,8 @@ class Rules {
 
   bool allows(Collective collective, std::string_view family) const;
   bool allows(Collective collective, Protocol protocol) const;
+  // By name: where a protocol is not proven, a user who writes it wants it all the same.
+  bool asks_for(Collective collective, Protocol protocol) const;
 
  private:
   // A list of names to take, or to leave out. Empty: everything.

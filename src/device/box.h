@@ -30,8 +30,22 @@ struct BoxHeader {
 
 // No region is shared by two protocols (invariant 2). An exchange is used only by operations that
 // make every rank wait for all others, and needs no credits (invariant 3).
-enum class Region : uint8_t { kSimple, kPairwise, kLlStream, kLlExchange };
-inline constexpr int kRegionCount = 4;
+enum class Region : uint8_t {
+  kSimple,
+  kPairwise,
+  kLlStream,
+  kLlExchange,
+  kLl128Stream,
+  kLl128Exchange
+};
+inline constexpr int kRegionCount = 6;
+
+WEFT_HD constexpr bool has_lines(Region region) {
+  return region != Region::kSimple && region != Region::kPairwise;
+}
+WEFT_HD constexpr bool is_exchange(Region region) {
+  return region == Region::kLlExchange || region == Region::kLl128Exchange;
+}
 
 // The FIFOs of one region of a box, one a channel.
 struct Fifo {

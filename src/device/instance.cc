@@ -3,6 +3,7 @@
 #include "device/kernel.h"
 #include "device/kernels.h"
 #include "device/ll.h"
+#include "device/ll128.h"
 #include "device/simple.h"
 
 namespace weft {
@@ -19,6 +20,7 @@ const void* address() {
 template <>
 KernelSet kernels_of_type<WEFT_INSTANCE_TYPE>() {
   return {{{address<Ll, Sum>(), address<Ll, Prod>(), address<Ll, MinMax>()},
+           {address<Ll128, Sum>(), address<Ll128, Prod>(), address<Ll128, MinMax>()},
            {address<Simple, Sum>(), address<Simple, Prod>(), address<Simple, MinMax>()}}};
 }
 

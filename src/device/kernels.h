@@ -9,8 +9,8 @@
 
 namespace weft {
 
-enum class Protocol : uint8_t { kLl, kSimple };
-inline constexpr int kProtocolCount = 2;
+enum class Protocol : uint8_t { kLl, kLl128, kSimple };
+inline constexpr int kProtocolCount = 3;
 
 // min and max are one body, signed and unsigned integers share all of them (op_arg.h).
 enum class OpBody : uint8_t { kSum, kProd, kMinMax };

@@ -42,8 +42,9 @@ class Move {
       done = block.template each_batch<kBatch>(whole, Batch<true>{*this});
     }
     // What is left, whole packs or not, aligned or not.
-    block.each(input_.packs() - done,
-               [&](size_t index) { Batch<false>{*this}.template operator()<1>(done + index, 0); });
+    protocol_.each_pack(input_.packs(), done, [&](const Unit& unit) {
+      Batch<false>{*this}.template operator()<1>(unit, 0);
+    });
   }
 
  private:
@@ -52,7 +53,8 @@ class Move {
                                         Pack<Type>::kElems > 4
                                     ? Protocol::kPacksInFlight * 4 / Pack<Type>::kElems
                                     : (Pack<Type>::kElems > 4 ? 1 : Protocol::kPacksInFlight);
-  static constexpr int kOwn = -2;  // the contribution of this rank
+  static constexpr int kOwn = -2;        // the contribution of this rank
+  using Unit = typename Protocol::Unit;  // a pack, as the protocol lays it out
 
   WEFT_DEV bool is_aligned() const {
     return (!step_.read_input || input_.aligned) && (!step_.write_output || output_.aligned) &&
@@ -65,7 +67,7 @@ class Move {
   struct Batch {
     const Move& move;
     template <int kCount>
-    WEFT_DEV void operator()(size_t first, size_t stride) const {
+    WEFT_DEV void operator()(const Unit& first, size_t stride) const {
       Pack<Type> result[kCount] = {};
       move.template fold<kFast, kCount>(result, first, stride);
       move.template give<kFast, kCount>(result, first, stride);
@@ -91,21 +93,22 @@ class Move {
 
   // All loads are issued before the first use.
   template <bool kFast, int kCount>
-  WEFT_DEV void load(Pack<Type> (&packs)[kCount], int from, size_t first, size_t stride) const {
+  WEFT_DEV void load(Pack<Type> (&packs)[kCount], int from, const Unit& first,
+                     size_t stride) const {
     if (from == kOwn) {
-      for (int k = 0; k < kCount; ++k) packs[k] = read<kFast>(input_, first + k * stride);
+      for (int k = 0; k < kCount; ++k) packs[k] = read<kFast>(input_, unit_at(first, k * stride));
       for (int k = 0; k < kCount; ++k) packs[k] = pre<Op>(packs[k], op_);
     } else {
       const auto source = protocol_.source(from);
       for (int k = 0; k < kCount; ++k)
-        packs[k] = protocol_.template get<Type>(source, first + k * stride);
+        packs[k] = protocol_.template get<Type>(source, unit_at(first, k * stride));
     }
   }
 
   // Rounded once, after the scale and the bias. A single contribution that is not final passes as
   // it is.
   template <bool kFast, int kCount>
-  WEFT_DEV void fold(Pack<Type> (&result)[kCount], size_t first, size_t stride) const {
+  WEFT_DEV void fold(Pack<Type> (&result)[kCount], const Unit& first, size_t stride) const {
     const int count = contributions();
     Pack<Type> next[kCount] = {};
     Partial<Type> sum[kCount] = {};
@@ -133,31 +136,40 @@ class Move {
       if (loaded == 1) sum[k] = unpack(result[k]);
       if (step_.finish) sum[k] = post<Op>(sum[k], op_);
       if (has_bias())
-        sum[k] = combine<Op>(sum[k], unpack(read<kFast>(bias_, first + k * stride)), op_);
+        sum[k] = combine<Op>(sum[k], unpack(read<kFast>(bias_, unit_at(first, k * stride))), op_);
       result[k] = repack(sum[k]);
     }
   }
 
   template <bool kFast, int kCount>
-  WEFT_DEV void give(const Pack<Type> (&packs)[kCount], size_t first, size_t stride) const {
+  WEFT_DEV void give(const Pack<Type> (&packs)[kCount], const Unit& first, size_t stride) const {
     const int targets = step_.send.candidates(at_.n);
     WEFT_ROLLED
     for (int i = 0; i < targets; ++i) {
       const int peer = step_.send.at(i, at_.place);
       if (peer < 0) continue;
       const auto target = protocol_.target(peer);
-      for (int k = 0; k < kCount; ++k) protocol_.put(target, first + k * stride, packs[k]);
+      for (int k = 0; k < kCount; ++k) protocol_.put(target, unit_at(first, k * stride), packs[k]);
     }
     if (!step_.write_output) return;
-    for (int k = 0; k < kCount; ++k) write<kFast>(first + k * stride, packs[k]);
+    for (int k = 0; k < kCount; ++k) write<kFast>(unit_at(first, k * stride), packs[k]);
   }
 
+  static WEFT_DEV Unit unit_at(const Unit& first, size_t further) {
+    if constexpr (Protocol::kPacksInFlight > 1) return first + further;
+    return first;
+  }
+  // A lane that stands for no pack has a unit beyond all.
   template <bool kFast>
-  WEFT_DEV Pack<Type> read(const Input<Type>& input, size_t index) const {
+  WEFT_DEV Pack<Type> read(const Input<Type>& input, const Unit& unit) const {
+    const size_t index = index_of(unit);
+    if (Protocol::kLanesWithout && index >= input_.packs()) return {};
     return kFast ? load_pack<Type>(input.base + index * kPackBytes) : input.load(index);
   }
   template <bool kFast>
-  WEFT_DEV void write(size_t index, const Pack<Type>& pack) const {
+  WEFT_DEV void write(const Unit& unit, const Pack<Type>& pack) const {
+    const size_t index = index_of(unit);
+    if (Protocol::kLanesWithout && index >= input_.packs()) return;
     if constexpr (kFast) {
       store_pack(output_.base + index * kPackBytes, pack);
     } else {

@@ -32,6 +32,9 @@ struct Partial {
   typename Type::accumulator value[Pack<Type>::kElems];
 };
 
+// The place of a pack in its slice, whatever unit a protocol lays it out in.
+WEFT_DEV size_t index_of(size_t unit) { return unit; }
+
 // Packs that hold `elems` elements, the last one perhaps in part.
 template <class Type>
 WEFT_HD constexpr size_t packs_for(size_t elems) {

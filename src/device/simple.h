@@ -19,7 +19,15 @@ namespace weft {
 
 class Simple {
  public:
+  using Unit = size_t;                                             // a pack
   static constexpr int kPacksInFlight = platform::kPacksInFlight;  // of a lane
+  static constexpr bool kLanesWithout = false;                     // a pack
+
+  // Calls f with each of `packs` packs but the first `done` ones.
+  template <class F>
+  WEFT_DEV void each_pack(size_t packs, size_t done, F f) const {
+    block_.each(packs - done, [&](size_t i) { f(done + i); });
+  }
 
   WEFT_DEV Simple(const Block& block, const DeviceComm& comm, const Waits& waits, const Work& work,
                   uint32_t channel)

@@ -205,7 +205,7 @@ TEST(BadInits, SettingsThatCannotBeUsed) {
       {"NCCL_ALGO", "frobnicate:ring", {"frobnicate is no function"}},
       {"NCCL_ALGO", "^ring,tree,direct", {"NCCL_ALGO=^ring,tree,direct"}},
       {"NCCL_PROTO", "LL256", {"NCCL_PROTO=LL256", "ll256 is no name"}},
-      {"NCCL_PROTO", "LL128", {"NCCL_PROTO=LL128", "AllReduce"}},
+      {"NCCL_PROTO", "^LL,LL128,Simple", {"NCCL_PROTO=^LL,LL128,Simple", "AllReduce"}},
       {"NCCL_BUFFSIZE", "abc", {"NCCL_BUFFSIZE=abc"}},
       {"WEFT_INIT_TIMEOUT", "0", {"WEFT_INIT_TIMEOUT=0"}},
   };

@@ -76,7 +76,8 @@ void check(const Limits& limits, int peers) {
     EXPECT_EQ(fifo.slot_bytes % kLineBytes, 0u) << fifo.slot_bytes;
   }
   EXPECT_EQ(box.bytes(), end);
-  EXPECT_EQ(box.of(Region::kLlExchange).slots, 2u);  // device/ll.h
+  for (const Region region : {Region::kLlExchange, Region::kLl128Exchange})
+    EXPECT_EQ(box.of(region).slots, 2u);  // device/lines.h
   EXPECT_GE(box.channels, geometry.min_channels);
   EXPECT_EQ(geometry.min_channels, limits.min_channels);
   EXPECT_LE(box.channels, std::max(limits.max_channels, limits.min_channels));
@@ -86,10 +87,9 @@ void check(const Limits& limits, int peers) {
     EXPECT_LE(fifo_bytes(box), std::max(limits.buffer_bytes, least));
   }
   if (limits.buffer_bytes == 0) {
-    const uint64_t all_least = uint64_t(box.channels) * (14 * 2 * kKiB + 4 * Fifo::kControlBytes);
+    const uint64_t all_least = uint64_t(box.channels) * (20 * 2 * kKiB + 6 * Fifo::kControlBytes);
     EXPECT_LE(box.bytes() * uint64_t(peers),
-              std::max((peers > 1 ? 16 : 32) * kMiB, all_least * uint64_t(peers)) +
-                  uint64_t(peers) * kLineBytes);
+              (peers > 1 ? 16 : 64) * kMiB + (all_least + kLineBytes) * uint64_t(peers));
     EXPECT_LE(box.of(Region::kSimple).slot_bytes, platform::kMaxSliceBytes);
   }
 }

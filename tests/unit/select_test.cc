@@ -86,7 +86,7 @@ TEST(Rules, Functions) {
   expect_refused("allreduce:pat", "", {"NCCL_ALGO=allreduce:pat", "AllReduce"});
   expect_refused("broadcast:tree", "", {"Broadcast"});
   expect_refused("broadcast:ring;allreduce:^ring,tree,direct", "", {"AllReduce"});
-  expect_refused("", "allreduce:LL128", {"NCCL_PROTO=allreduce:LL128", "AllReduce"});
+  expect_refused("", "allreduce:^LL,LL128,Simple", {"NCCL_PROTO=allreduce:^LL", "AllReduce"});
 }
 
 // The first entry is about all functions, a later one about its own.
@@ -125,8 +125,7 @@ TEST(Rules, ThatLeaveNothing) {
   expect_refused("NVLS", "", {"NCCL_ALGO=NVLS", "AllReduce"});
   expect_refused("^Ring,Tree,Direct", "", {"NCCL_ALGO=^Ring,Tree,Direct", "AllReduce"});
   expect_refused("NVLS,PAT", "", {"AllReduce"});
-  expect_refused("", "LL128", {"NCCL_PROTO=LL128", "AllReduce"});
-  expect_refused("Ring", "^Simple,LL", {"NCCL_ALGO=Ring", "NCCL_PROTO=^Simple,LL"});
+  expect_refused("Ring", "^Simple,LL,LL128", {"NCCL_ALGO=Ring", "NCCL_PROTO=^Simple,LL,LL128"});
 }
 
 // But a rule for all functions says nothing about a collective that has none of its algorithms.
@@ -149,6 +148,9 @@ TEST(Selector, TheCheapestOfWhatIsLeft) {
           EXPECT_EQ(all.choose(Collective(c), bytes).algorithm->collective(), Collective(c));
         }
   }
+  // By name a protocol is taken on any platform.
+  EXPECT_EQ(Selector(Rules("", "LL128"), 8, false).choose(kAllReduce, 8).protocol,
+            Protocol::kLl128);
   const Selector tree(Rules("Tree", "Simple"), 8, false);
   EXPECT_EQ(tree.choose(kAllReduce, 8).algorithm->label, "Tree");
   EXPECT_EQ(tree.choose(kAllReduce, 8).protocol, Protocol::kSimple);

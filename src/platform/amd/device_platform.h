@@ -26,6 +26,9 @@ struct Fp8E4m3Fnuz;
 struct Fp8E5m2Fnuz;
 struct Uint64;
 class Simple;
+struct Ll128Format;
+template <class Format>
+class Lines;
 }  // namespace weft
 
 namespace weft::platform {
@@ -39,6 +42,8 @@ constexpr unsigned kSpinsPerCheck = 1024;
 // (device/move.h).
 constexpr int kPacksInFlight = 4;
 constexpr unsigned kMaxThreads = 512;
+// Lanes that share a line of LL128 (gpu/lines.h).
+constexpr int kLineLanes = 4;
 
 #ifdef __HIP__
 
@@ -54,6 +59,18 @@ WEFT_DEV Bytes16 load16(const void* p) {
 }
 WEFT_DEV void store16(void* p, Bytes16 v) {
   *(WEFT_GLOBAL Vector4*)p = Vector4{v.w[0], v.w[1], v.w[2], v.w[3]};
+}
+
+// Lines of LL128: 64 bytes, a store of four lanes at once (device/ll128.h).
+constexpr bool kReadTwice = true;
+WEFT_DEV uint64_t vote_of_unit(bool lane) {  // of the lanes that share a unit with this one
+  constexpr unsigned kLanes = 2 * kLineLanes;
+  const unsigned first = __lane_id() / kLanes * kLanes;
+  return __builtin_amdgcn_ballot_w64(lane) >> first & ((1u << kLanes) - 1);
+}
+// What the lane `by` places on has.
+WEFT_DEV uint32_t shift_in_unit(uint32_t value, int by) {
+  return uint32_t(__builtin_amdgcn_ds_bpermute(int(__lane_id() + unsigned(by)) * 4, int(value)));
 }
 
 // Lines of 16 bytes, of which each 8-byte half becomes visible whole: one wide access that bypasses
@@ -200,6 +217,8 @@ template <>
 inline constexpr int kWavesOf<Fp8E5m2Fnuz> = 2;
 template <>
 inline constexpr int kWavesOf<Uint64> = 3;
+template <>
+inline constexpr int kWavesOf<Lines<Ll128Format>> = 3;
 template <class Body>
 constexpr int kMinWaves = 4;
 template <template <class...> class Kernel, class... Parts>
@@ -214,4 +233,5 @@ constexpr int kMinWaves<Kernel<Parts...>> = std::min({kWavesOf<Parts>...});
 
 #ifdef __HIP__
 #include "../gpu/block.h"
+#include "../gpu/lines.h"
 #endif

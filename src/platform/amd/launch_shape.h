@@ -18,8 +18,13 @@ inline constexpr uint32_t kDefaultThreads = 256;
 // One more channel for so many bytes, by protocol.
 inline constexpr size_t kBytesPerChannel = 32 << 10;
 inline constexpr size_t kLlBytesPerChannel = 2 << 10;
+inline constexpr size_t kLl128BytesPerChannel = 4 << 10;
 // Of a FIFO slot.
 inline constexpr uint32_t kMaxSliceBytes = 256 << 10;
+
+// LL128 is taken only when NCCL_PROTO names it: RCCL uses it on gfx942, no test of ours has run
+// there.
+inline constexpr bool kLl128ByDefault = false;
 
 // What a message costs over a protocol, for the choice among algorithms (algorithms/select.h): one
 // hop, and bytes of one rank to all others together. MI300X by its links (7 of 48 GB/s usable) and
@@ -27,7 +32,7 @@ inline constexpr uint32_t kMaxSliceBytes = 256 << 10;
 struct ProtocolCost {
   double hop_us, bytes_per_us;
 };
-inline constexpr ProtocolCost kLlCost{2.5, 100e3}, kSimpleCost{10.0, 300e3};
+inline constexpr ProtocolCost kLlCost{2.5, 100e3}, kLl128Cost{2.7, 200e3}, kSimpleCost{10.0, 300e3};
 
 // Of a launch whose blocks need `scratch` bytes: what blocks share anyway is static (block_kernel).
 constexpr size_t shared_bytes(size_t scratch) { return scratch; }

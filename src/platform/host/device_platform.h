@@ -188,3 +188,5 @@ const void* kernel_address() {
 }
 
 }  // namespace weft::platform
+
+#include "lines.h"

@@ -16,16 +16,20 @@ inline constexpr uint32_t kDefaultThreads = 64;
 // One more channel for so many bytes, by protocol.
 inline constexpr size_t kBytesPerChannel = 32 << 10;
 inline constexpr size_t kLlBytesPerChannel = 8 << 10;
+inline constexpr size_t kLl128BytesPerChannel = 8 << 10;
 // Of a FIFO slot: a slice stays in a core's cache on its way from the sender's to the receiver's
 // loop.
 inline constexpr uint32_t kMaxSliceBytes = 128 << 10;
+
+// LL128 is taken without being asked for.
+inline constexpr bool kLl128ByDefault = true;
 
 // What a message costs over a protocol, for the choice among algorithms (algorithms/select.h): one
 // hop, and bytes of one rank to all others together. Two cores, 2026-11-30.
 struct ProtocolCost {
   double hop_us, bytes_per_us;
 };
-inline constexpr ProtocolCost kLlCost{1.0, 1e3}, kSimpleCost{2.0, 8e3};
+inline constexpr ProtocolCost kLlCost{1.0, 1e3}, kLl128Cost{1.2, 4e3}, kSimpleCost{2.0, 8e3};
 
 // Of a launch whose blocks need `scratch` bytes: they lie behind what the lanes of a block share
 // anyway.

@@ -33,6 +33,8 @@ constexpr unsigned kSpinsPerCheck = 1024;
 // (device/move.h).
 constexpr int kPacksInFlight = 4;
 constexpr unsigned kMaxThreads = 512;
+// Lanes that share a line of LL128 (gpu/lines.h).
+constexpr int kLineLanes = 8;
 
 #ifdef __CUDACC__
 
@@ -42,6 +44,18 @@ WEFT_DEV Bytes16 load16(const void* p) {
 }
 WEFT_DEV void store16(void* p, Bytes16 v) {
   *static_cast<uint4*>(p) = make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]);
+}
+
+// Lines of LL128: 128 bytes, a store of eight lanes at once (device/ll128.h).
+constexpr bool kReadTwice = false;
+WEFT_DEV unsigned unit_lanes() {  // of the wave, those that share a unit with this lane
+  constexpr unsigned kLanes = 2 * kLineLanes;
+  return ((1u << kLanes) - 1) << (threadIdx.x % 32 / kLanes * kLanes);
+}
+WEFT_DEV unsigned vote_of_unit(bool lane) { return __ballot_sync(unit_lanes(), lane); }
+// What the lane `by` places on has.
+WEFT_DEV uint32_t shift_in_unit(uint32_t value, int by) {
+  return __shfl_sync(unit_lanes(), value, threadIdx.x + unsigned(by), 2 * kLineLanes);
 }
 
 // Lines of 16 bytes: each 8-byte half becomes visible whole.
@@ -121,4 +135,5 @@ constexpr bool kBodyRunsHere = true;  // all of them: CMake leaves out what has 
 
 #ifdef __CUDACC__
 #include "../gpu/block.h"
+#include "../gpu/lines.h"
 #endif

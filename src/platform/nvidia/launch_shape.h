@@ -16,15 +16,19 @@ inline constexpr uint32_t kDefaultThreads = 512;
 // One more channel for so many bytes, by protocol.
 inline constexpr size_t kBytesPerChannel = 32 << 10;
 inline constexpr size_t kLlBytesPerChannel = 2 << 10;
+inline constexpr size_t kLl128BytesPerChannel = 4 << 10;
 // Of a FIFO slot: long enough that the fence and the flag of a slice are small beside its bytes.
 inline constexpr uint32_t kMaxSliceBytes = 128 << 10;
+
+// LL128 is taken without being asked for.
+inline constexpr bool kLl128ByDefault = true;
 
 // What a message costs over a protocol, for the choice among algorithms (algorithms/select.h): one
 // hop, and bytes of one rank to all others together. A pair of H200, 2026-11-29.
 struct ProtocolCost {
   double hop_us, bytes_per_us;
 };
-inline constexpr ProtocolCost kLlCost{1.3, 100e3}, kSimpleCost{8.0, 330e3};
+inline constexpr ProtocolCost kLlCost{1.3, 100e3}, kLl128Cost{1.5, 250e3}, kSimpleCost{8.0, 330e3};
 
 // Of a launch whose blocks need `scratch` bytes; what the lanes of a block share is static.
 constexpr size_t shared_bytes(size_t scratch) { return scratch; }

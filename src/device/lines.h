@@ -1,0 +1,228 @@
+// Protocols whose data and flags travel together in lines: who sees the flag has the data (M1), so
+// that a slice needs no fence, no barrier and no further word. Owns: slots, flags, credits, what a
+// wait looks at. Does not own: what a line looks like (ll.h, ll128.h).
+//
+// Invariants
+//  1. Slice k of a flow lies in slot k mod slots. A flag holds the counter k+1 and the signature of
+//  the call; it must be equal, not reached.
+//  2. Flags of old slices stay in lines that short slices do not cover. No flag may come round
+//  again in such a line, so every slot is swept once in kSweepEvery slices, far fewer than the
+//  counter of a flag can tell apart.
+//  3. Stream (any pattern): the sender fills a slot after credit k+1-slots, as in Simple. The
+//  receiver sweeps a slot before it gives the credit for it.
+//  4. Exchange (patterns in which every rank waits for all others, each loop with data on every
+//  flow): two slots, no credits. Slice k+2 is sent after the peer's slice k+1 came, which the peer
+//  sent after it had taken slice k. A loop ends with a barrier of the block, so that what one lane
+//  has seen holds for all. The channel sweeps between two rounds that all ranks wait for, which use
+//  the first unit only.
+//  5. A lane that gives up sends nothing more: no peer can take what it did not have for data.
+// Next on the path: move.h asks for packs with get() and gives them with put().
+#pragma once
+
+#include "device/flows.h"
+#include "device/pack.h"
+
+namespace weft {
+
+// Format: the lines of one protocol, in units of one or more packs that lanes read and write
+// together (ll.h).
+template <class Format>
+class Lines {
+ public:
+  using Unit = typename Format::Unit;
+  using Flag = typename Format::Flag;
+  static constexpr int kPacksInFlight = 1;  // of a lane: it polls one pack's lines at a time
+  static constexpr bool kLanesWithout = Format::kLanesWithout;
+
+  WEFT_DEV Lines(const Block& block, const DeviceComm& comm, const Waits& waits, const Work& work,
+                 uint32_t channel)
+      : block_(block),
+        waits_(waits),
+        signature_(work.signature),
+        self_(comm.rank),
+        size_(comm.size),
+        exchange_(work.region == Format::kExchange),
+        flows_(block, comm, work.region, channel, scratch_at(block, flows_at())) {}
+
+  struct Source {
+    const char* base;
+    Flag flag;
+    int peer;
+  };
+  struct Target {
+    char* base;
+    Flag flag;
+  };
+
+  // Calls f with the unit of each of `packs` packs; lanes that stand for none of them call it too
+  // where lanes work together.
+  template <class F>
+  WEFT_DEV void each_pack(size_t packs, size_t /*done*/, F f) const {
+    Format::each_pack(block_, packs, f);
+  }
+
+  WEFT_DEV void announce() const { flows_.announce(waits_.sequence + 1, signature_); }
+  WEFT_DEV bool begin(const Step& step) {
+    if (exchange_) return true;
+    if (block_.leader()) wait_room(step);
+    block_.sync();
+    return !block_.stopped();
+  }
+
+  WEFT_DEV Source source(int peer) const {
+    const uint32_t k = flows_[peer].received + received_;
+    return {flows_.in_slot(peer, k), Format::flag(k + 1, signature_), peer};
+  }
+  WEFT_DEV Target target(int peer) const {
+    const uint32_t k = flows_[peer].sent + sent_;
+    return {flows_.out_slot(peer, k), Format::flag(k + 1, signature_)};
+  }
+
+  template <class Type>
+  WEFT_DEV Pack<Type> get(const Source& source, const Unit& unit) {
+    Patience patience;
+    Pack<Type> pack{};
+    WEFT_ROLLED
+    for (unsigned spins = 1; alive_; ++spins) {
+      Flag seen{};
+      if (Format::load(source.base, unit, source.flag, pack.bytes, seen)) {
+        platform::poll_hit();
+        break;
+      }
+      platform::poll_miss(Format::polled(source.base, unit));
+      if (spins % platform::kSpinsPerCheck == 0 &&
+          Format::any(leaves(source, seen, patience)))
+        alive_ = false;
+    }
+    return pack;
+  }
+  template <class Type>
+  WEFT_DEV void put(const Target& target, const Unit& unit, const Pack<Type>& pack) {
+    if (alive_) Format::store(target.base, unit, target.flag, pack.bytes);
+  }
+
+  WEFT_DEV void end(const Step& step) {
+    if (exchange_) return;
+    block_.sync();
+    each_peer(step.recv, [&](int peer) { sweep_slot(peer); });
+    complete(block_);
+    if (!block_.leader()) return;
+    platform::release_system();  // partner: the peer's stores after wait_room()
+    each_peer(step.recv,
+              [&](int peer) { flows_.post_credit(peer, ++flows_[peer].received, signature_); });
+    each_peer(step.send, [&](int peer) { ++flows_[peer].sent; });
+  }
+  // Of an exchange: each hop is one slice of every flow.
+  WEFT_DEV void end_hop(const Step& step) {
+    if (!exchange_) return;
+    received_ += step.recv.any() ? 1 : 0;
+    sent_ += step.send.any() ? 1 : 0;
+  }
+  WEFT_DEV bool end_loop() {
+    if (!exchange_) return true;
+    block_.sync();
+    return !block_.stopped();
+  }
+  WEFT_DEV bool save() {
+    if (exchange_ && crosses_sweep()) sweep_exchange();
+    block_.sync();
+    block_.each(size_, [&](size_t peer) {
+      flows_[int(peer)].sent += sent_;
+      flows_[int(peer)].received += received_;
+    });
+    flows_.save();
+    return !block_.stopped();
+  }
+
+ private:
+  template <class F>
+  WEFT_DEV void each_peer(const Peers& peers, F f) const {
+    const int count = peers.candidates(size_);
+    WEFT_ROLLED
+    for (int i = 0; i < count; ++i) {
+      const int peer = peers.at(i, self_);
+      if (peer >= 0) f(peer);
+    }
+  }
+
+  WEFT_DEV void wait_room(const Step& step) const {
+    each_peer(step.send, [&](int peer) {
+      const uint32_t free = flows_[peer].sent + 1 - flows_.fifo().slots;
+      if (!block_.stopped())
+        wait_word(waits_, flows_.credit_of(peer),
+                  flows_.site(Fault::kCredit, peer, flag_word(free, signature_)));
+    });
+  }
+
+  // A look beside the polls, now and then.
+  WEFT_DEV bool leaves(const Source& source, Flag seen, Patience& patience) const {
+    const uint32_t wanted = Format::counter(source.flag), counter = Format::counter(seen);
+    const WaitSite site =
+        flows_.site(Fault::kData, source.peer, flag_word(wanted, signature_));
+    const uint64_t word = flag_word(counter, Format::signature(seen));
+    if (counter != wanted || seen == source.flag) return must_leave(waits_, site, word, patience);
+    leave(waits_, Fault::kMismatch, site, word);
+    return true;
+  }
+
+  // Marks lines as of a slice long past, from byte `first` on.
+  WEFT_DEV void clear_slot(char* slot, uint32_t counter, size_t first) const {
+    const platform::Bytes16 line = Format::cleared(counter);
+    block_.each((flows_.fifo().slot_bytes - first) / kPackBytes, [&](size_t i) {
+      platform::store_line(slot + first + i * kPackBytes, line);
+    });
+  }
+  WEFT_DEV void sweep_slot(int peer) const {
+    const uint32_t k = flows_[peer].received;
+    if (k % Format::kSweepEvery < flows_.fifo().slots) clear_slot(flows_.in_slot(peer, k), k, 0);
+  }
+
+  WEFT_DEV bool crosses_sweep() const {
+    const uint32_t begun = flows_[self_ == 0 ? 1 : 0].received;
+    return begun / Format::kSweepEvery != (begun + received_) / Format::kSweepEvery;
+  }
+  template <class F>
+  WEFT_DEV void each_other(F f) const {
+    WEFT_ROLLED
+    for (int peer = 0; peer < size_; ++peer)
+      if (peer != self_) f(peer);
+  }
+  // Between two rounds in which all ranks hear of all others.
+  WEFT_DEV void sweep_exchange() {
+    block_.sync();
+    WEFT_ROLLED
+    for (int round = 0; round < 2; ++round) {
+      each_other([&](int peer) {
+        each_pack(1, 0, [&](const Unit& unit) { put(target(peer), unit, Pack<Uint8>{}); });
+      });
+      each_other([&](int peer) {
+        each_pack(1, 0, [&](const Unit& unit) { get<Uint8>(source(peer), unit); });
+      });
+      ++sent_, ++received_;
+      block_.sync();
+      if (round == 0) clear_inboxes();
+    }
+  }
+  WEFT_DEV void clear_inboxes() const {
+    WEFT_ROLLED
+    for (uint32_t i = 0; i < uint32_t(size_) * flows_.fifo().slots; ++i) {
+      const int peer = int(i / flows_.fifo().slots);
+      if (peer != self_) clear_slot(flows_.in_slot(peer, i), flows_[peer].received + received_,
+                   Format::kUnitBytes);
+    }
+    complete(block_);
+    if (block_.leader()) platform::release_system();  // partner: peers' stores after the round
+    block_.sync();
+  }
+
+  const Block& block_;
+  const Waits& waits_;
+  const uint32_t signature_;
+  const int self_, size_;
+  const bool exchange_;
+  const Flows flows_;
+  uint32_t sent_ = 0, received_ = 0;  // of an exchange, beyond the counters in flows_
+  bool alive_ = true;
+};
+
+}  // namespace weft

@@ -1,0 +1,63 @@
+// Lines of LL128 on a GPU: kLineLanes neighbouring lanes access one line together. Owns: what
+// src/platform/README.md says of LinePlace and its functions. Included by the device_platform.h of a
+// GPU platform, behind what it takes from there: load_line, store_line, kLineLanes, kReadTwice,
+// vote_of_unit and shift_in_unit.
+#pragma once
+
+namespace weft::platform {
+
+// Where one lane stands: which pair of lines, which place in it (0 .. 2 kLineLanes - 1, the last one
+// has no pack), which pack of the slice that is.
+struct LinePlace {
+  size_t pair;
+  int place;
+  size_t index;
+};
+constexpr size_t kNoPack = ~size_t(0);
+WEFT_DEV size_t index_of(const LinePlace& at) { return at.index; }
+
+WEFT_DEV bool has_flag(const LinePlace& at) { return at.place % kLineLanes == kLineLanes - 1; }
+
+template <class Block, class F>
+WEFT_DEV void each_line_place(const Block& block, size_t packs, F f) {
+  constexpr unsigned kLanes = 2 * kLineLanes, kPacks = kLanes - 1;
+  const unsigned units = block.width() / kLanes, place = block.lane() % kLanes;
+  WEFT_ROLLED
+  for (size_t pair = block.lane() / kLanes; pair * kPacks < packs; pair += units) {
+    const size_t index = pair * kPacks + place;
+    f(LinePlace{pair, int(place), place < kPacks && index < packs ? index : kNoPack});
+  }
+}
+
+WEFT_DEV bool any_of_unit(bool lane) { return vote_of_unit(lane) != 0; }
+
+WEFT_DEV const void* flag_of_place(const char* pair, const LinePlace& at) {
+  return pair + at.place * sizeof(Bytes16);
+}
+
+// One try; all lanes of a unit get the same answer. A line becomes visible whole, but may have come
+// between the accesses of its lanes where these are not one: there it is read again behind the flag.
+WEFT_DEV bool load_place(const char* pair, const LinePlace& at, uint64_t flag, Bytes16& pack,
+                         uint64_t& seen) {
+  const char* mine = pair + at.place * sizeof(Bytes16);
+  pack = load_line(mine);
+  seen = has_flag(at) ? uint64_t(pack.w[3]) << 32 | pack.w[2] : flag;
+  if (vote_of_unit(seen != flag) != 0) return false;
+  if constexpr (kReadTwice) pack = load_line(mine);
+  // The shared pack is lane kLineLanes-1's; its high half lies with the last lane.
+  const uint32_t low = shift_in_unit(pack.w[0], kLineLanes);
+  const uint32_t high = shift_in_unit(pack.w[1], kLineLanes);
+  if (at.place == kLineLanes - 1) pack.w[2] = low, pack.w[3] = high;
+  return true;
+}
+
+WEFT_DEV void store_place(char* pair, const LinePlace& at, uint64_t flag, const Bytes16& pack) {
+  Bytes16 line = pack;
+  const uint32_t low = shift_in_unit(pack.w[2], -kLineLanes);
+  const uint32_t high = shift_in_unit(pack.w[3], -kLineLanes);
+  if (at.place == 2 * kLineLanes - 1) line.w[0] = low, line.w[1] = high;
+  if (has_flag(at)) line.w[2] = uint32_t(flag), line.w[3] = uint32_t(flag >> 32);
+  store_line(pair + at.place * sizeof(Bytes16), line);
+}
+
+}  // namespace weft::platform
