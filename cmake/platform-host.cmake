@@ -10,7 +10,8 @@ target_compile_definitions(weft_hip INTERFACE WEFT_HOST_LANES=${WEFT_HOST_LANES}
 function(weft_add_kernels target source name)
   add_library(weft_kernels_${name} OBJECT ${source})
   target_compile_definitions(weft_kernels_${name} PRIVATE ${ARGN})
-  target_compile_options(weft_kernels_${name} PRIVATE -O3 -ffp-contract=off)
+  # With sanitizers what is inlined grows several times; they look for faults, not for speed.
+  target_compile_options(weft_kernels_${name} PRIVATE $<IF:$<BOOL:${WEFT_SANITIZE}>,-O1,-O3> -ffp-contract=off)
   target_include_directories(weft_kernels_${name} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
   target_link_libraries(weft_kernels_${name} PRIVATE weft_hip)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:weft_kernels_${name}>)
