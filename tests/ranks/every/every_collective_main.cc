@@ -1,0 +1,8 @@
+// The program of the tests of every collective, and of the processes that they start.
+#include "../../support/test_main.h"
+#include "random_process.h"
+
+int main(int argc, char** argv) {
+  using namespace weft::test;
+  return test_main(argc, argv, {{"random", run_random_process}});
+}
