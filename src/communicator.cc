@@ -126,8 +126,18 @@ void Communicator::take_events() {
     }
     if (event.code == ncclSuccess) continue;
     log_warn("comm {} rank {}: {}", fmt::ptr(this), rank_, event.text);
-    set_async_error(event.code, event.text);
+    set_async_error(event.code, with_own_call(event));
   }
+}
+
+// What another rank found, and what this one does: where they disagree, the other half of the
+// story.
+std::string Communicator::with_own_call(const Bootstrap::PeerEvent& event) const {
+  const std::lock_guard lock(error_mutex_);
+  if (sequence_ == 0) return event.text;
+  const uint64_t last = sequence_ - 1;
+  return fmt::format("{}; the last call of rank {} is operation {} ({})", event.text, rank_, last,
+                     describe(recent_[last % kRemembered]));
 }
 
 std::string Communicator::fault_text(const Fault& fault) const {

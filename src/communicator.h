@@ -125,6 +125,7 @@ class Communicator {
   void take_fault();
   void take_events();
   std::string fault_text(const Fault& fault) const;
+  std::string with_own_call(const Bootstrap::PeerEvent& event) const;
 
   const int rank_, size_, device_;
   const std::shared_ptr<const Config> config_;
