@@ -90,8 +90,7 @@ class Lines {
         break;
       }
       platform::poll_miss(Format::polled(source.base, unit));
-      if (spins % platform::kSpinsPerCheck == 0 &&
-          Format::any(leaves(source, seen, patience)))
+      if (spins % platform::kSpinsPerCheck == 0 && Format::any(leaves(source, seen, patience)))
         alive_ = false;
     }
     return pack;
@@ -157,8 +156,7 @@ class Lines {
   // A look beside the polls, now and then.
   WEFT_DEV bool leaves(const Source& source, Flag seen, Patience& patience) const {
     const uint32_t wanted = Format::counter(source.flag), counter = Format::counter(seen);
-    const WaitSite site =
-        flows_.site(Fault::kData, source.peer, flag_word(wanted, signature_));
+    const WaitSite site = flows_.site(Fault::kData, source.peer, flag_word(wanted, signature_));
     const uint64_t word = flag_word(counter, Format::signature(seen));
     if (counter != wanted || seen == source.flag) return must_leave(waits_, site, word, patience);
     leave(waits_, Fault::kMismatch, site, word);
@@ -168,9 +166,8 @@ class Lines {
   // Marks lines as of a slice long past, from byte `first` on.
   WEFT_DEV void clear_slot(char* slot, uint32_t counter, size_t first) const {
     const platform::Bytes16 line = Format::cleared(counter);
-    block_.each((flows_.fifo().slot_bytes - first) / kPackBytes, [&](size_t i) {
-      platform::store_line(slot + first + i * kPackBytes, line);
-    });
+    block_.each((flows_.fifo().slot_bytes - first) / kPackBytes,
+                [&](size_t i) { platform::store_line(slot + first + i * kPackBytes, line); });
   }
   WEFT_DEV void sweep_slot(int peer) const {
     const uint32_t k = flows_[peer].received;
@@ -207,8 +204,8 @@ class Lines {
     WEFT_ROLLED
     for (uint32_t i = 0; i < uint32_t(size_) * flows_.fifo().slots; ++i) {
       const int peer = int(i / flows_.fifo().slots);
-      if (peer != self_) clear_slot(flows_.in_slot(peer, i), flows_[peer].received + received_,
-                   Format::kUnitBytes);
+      if (peer != self_)
+        clear_slot(flows_.in_slot(peer, i), flows_[peer].received + received_, Format::kUnitBytes);
     }
     complete(block_);
     if (block_.leader()) platform::release_system();  // partner: peers' stores after the round

@@ -1,6 +1,6 @@
-// The lines of protocol LL128: long lines of which the last 8 bytes are the flag, written and read by
-// neighbouring lanes in one access that becomes visible whole (docs/memory-model.md says where). A
-// unit is two lines: their lanes hold one pack each but the last lane, whose place and half of
+// The lines of protocol LL128: long lines of which the last 8 bytes are the flag, written and read
+// by neighbouring lanes in one access that becomes visible whole (docs/memory-model.md says where).
+// A unit is two lines: their lanes hold one pack each but the last lane, whose place and half of
 // another's the two flags take.
 //
 //   line A: pack 0 | pack 1 | ... | pack n-1, low half, flag      n = platform::kLineLanes

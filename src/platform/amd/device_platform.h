@@ -63,6 +63,7 @@ WEFT_DEV void store16(void* p, Bytes16 v) {
 
 // Lines of LL128: 64 bytes, a store of four lanes at once (device/ll128.h).
 constexpr bool kReadTwice = true;
+WEFT_DEV void meet_in_unit() {}              // the lanes of a wave go on side by side
 WEFT_DEV uint64_t vote_of_unit(bool lane) {  // of the lanes that share a unit with this one
   constexpr unsigned kLanes = 2 * kLineLanes;
   const unsigned first = __lane_id() / kLanes * kLanes;

@@ -1,13 +1,13 @@
 // Lines of LL128 on a GPU: kLineLanes neighbouring lanes access one line together. Owns: what
-// src/platform/README.md says of LinePlace and its functions. Included by the device_platform.h of a
-// GPU platform, behind what it takes from there: load_line, store_line, kLineLanes, kReadTwice,
-// vote_of_unit and shift_in_unit.
+// src/platform/README.md says of LinePlace and its functions. Included by the device_platform.h of
+// a GPU platform, behind what it takes from there: load_line, store_line, kLineLanes, kReadTwice,
+// meet_in_unit, vote_of_unit and shift_in_unit.
 #pragma once
 
 namespace weft::platform {
 
-// Where one lane stands: which pair of lines, which place in it (0 .. 2 kLineLanes - 1, the last one
-// has no pack), which pack of the slice that is.
+// Where one lane stands: which pair of lines, which place in it (0 .. 2 kLineLanes - 1, the last
+// one has no pack), which pack of the slice that is.
 struct LinePlace {
   size_t pair;
   int place;
@@ -36,10 +36,12 @@ WEFT_DEV const void* flag_of_place(const char* pair, const LinePlace& at) {
 }
 
 // One try; all lanes of a unit get the same answer. A line becomes visible whole, but may have come
-// between the accesses of its lanes where these are not one: there it is read again behind the flag.
+// between the accesses of its lanes where these are not one: there it is read again behind the
+// flag.
 WEFT_DEV bool load_place(const char* pair, const LinePlace& at, uint64_t flag, Bytes16& pack,
                          uint64_t& seen) {
   const char* mine = pair + at.place * sizeof(Bytes16);
+  meet_in_unit();
   pack = load_line(mine);
   seen = has_flag(at) ? uint64_t(pack.w[3]) << 32 | pack.w[2] : flag;
   if (vote_of_unit(seen != flag) != 0) return false;
@@ -57,6 +59,7 @@ WEFT_DEV void store_place(char* pair, const LinePlace& at, uint64_t flag, const 
   const uint32_t high = shift_in_unit(pack.w[3], -kLineLanes);
   if (at.place == 2 * kLineLanes - 1) line.w[0] = low, line.w[1] = high;
   if (has_flag(at)) line.w[2] = uint32_t(flag), line.w[3] = uint32_t(flag >> 32);
+  meet_in_unit();
   store_line(pair + at.place * sizeof(Bytes16), line);
 }
 

@@ -1,5 +1,6 @@
-// Lines of LL128 on the host: one lane writes and reads a whole pair of lines, data first, the flags
-// behind it with release. Owns: what src/platform/README.md says of LinePlace and its functions.
+// Lines of LL128 on the host: one lane writes and reads a whole pair of lines, data first, the
+// flags behind it with release. Owns: what src/platform/README.md says of LinePlace and its
+// functions.
 #pragma once
 
 namespace weft::platform {

@@ -52,6 +52,8 @@ WEFT_DEV unsigned unit_lanes() {  // of the wave, those that share a unit with t
   constexpr unsigned kLanes = 2 * kLineLanes;
   return ((1u << kLanes) - 1) << (threadIdx.x % 32 / kLanes * kLanes);
 }
+// The lanes of a unit go on side by side: a line is whole only as one access of its lanes.
+WEFT_DEV void meet_in_unit() { __syncwarp(unit_lanes()); }
 WEFT_DEV unsigned vote_of_unit(bool lane) { return __ballot_sync(unit_lanes(), lane); }
 // What the lane `by` places on has.
 WEFT_DEV uint32_t shift_in_unit(uint32_t value, int by) {
