@@ -1,13 +1,15 @@
 // Counters of flags over many operations on one communicator: LL flags hold 16 bits of them, lines
 // that short slices left behind are swept every 2048 slices (src/device/ll.h), and 32-bit counters
-// wrap.
+// wrap. Also lines that arrive torn or out of order, in a process of its own.
 #include <atomic>
 #include <iostream>
 #include <random>
 
+#include "../../support/child_processes.h"
 #include "../../support/local_ranks.h"
+#include "../../support/reduction_model.h"
 #include "../../unit/scoped_log.h"
-#include "rank_operation.h"
+#include "counters_process.h"
 
 namespace weft::test {
 namespace {
@@ -135,5 +137,33 @@ TEST(Counters, PassTheirWrap) {
     }
 }
 
+// Halves of a line become visible one by one, and other blocks run between them. A worker that fell
+// asleep there would make every line last.
+void run_with_lines(const char* fault) {
+  const ScopedEnv lines("WEFT_HOST_FAULTS", fault), awake("WEFT_HOST_SPIN", "1000000000");
+  ChildProcesses children;
+  children.start({"counters"});
+  for (const ChildResult& child : children.collect(std::chrono::seconds(200))) {
+    EXPECT_TRUE(child.ok()) << child.output;
+    EXPECT_NE(child.output.find("PASSED"), std::string::npos) << child.output;
+  }
+}
+TEST(Counters, TornLines) { run_with_lines("torn_lines"); }
+TEST(Counters, ReorderedLines) { run_with_lines("reordered_lines"); }
+
 }  // namespace
+
+int run_counters(const std::vector<std::string>&) {
+  class Body : public testing::Test {
+    void TestBody() override {
+      run_many(600, {Pattern::kExchange, Pattern::kStream}, seed_of_run());
+    }
+  };
+  testing::InitGoogleTest();
+  testing::RegisterTest("InProcess", "Counters", nullptr, nullptr, __FILE__, __LINE__,
+                        []() -> testing::Test* { return new Body; });
+  testing::GTEST_FLAG(filter) = "InProcess.*";
+  return RUN_ALL_TESTS();
+}
+
 }  // namespace weft::test

@@ -20,7 +20,11 @@ RankOperation::RankOperation(const Operation& operation, int rank, int ranks)
 }
 
 void RankOperation::refill() const {
-  for (size_t i = 0; i < buffers_.size(); ++i) buffers_[i]->write(part_.memories[i].before);
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const Memory& memory = part_.memories[i];
+    buffers_[i]->write(memory.before.empty() ? Bytes(memory.after.size(), GuardedBuffer::kFill)
+                                             : memory.before);
+  }
 }
 
 std::string RankOperation::check() const {

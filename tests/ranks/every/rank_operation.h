@@ -18,6 +18,7 @@ class RankOperation {
   // Issues the call, in a group of its own where messages need one. Throws what it answers.
   void issue(ncclComm_t comm, hipStream_t stream);
   ncclResult_t call(ncclComm_t comm, hipStream_t stream);
+  // Memory as it was before the call.
   void refill() const;
 
   // "" when the memory is as it must be and nothing beside it was written.
