@@ -8,6 +8,9 @@ import functools
 import re
 
 
+LINE_BYTES = 16  # of load_line and store_line (device_platform.h)
+
+
 def remembered(predicate):
     """Walks ask the same of an instruction again and again."""
 
@@ -86,6 +89,19 @@ class Meaning:
         if self.gfx12:
             return "scope:SCOPE_SYS" in words
         return self.has_scope_bits and {"sc0", "sc1"} <= set(words)
+
+    @remembered
+    def is_line_load(self, i):
+        return self.is_system_load(i) and self.bytes_of(i) == LINE_BYTES
+
+    @remembered
+    def is_line_store(self, i):
+        """gfx11 marks a volatile store by dlc; gfx90a tells it from no other, as all write through."""
+        if not self.is_vector_store(i) or self.bytes_of(i) != LINE_BYTES:
+            return False
+        if self.stores_carry_scope():
+            return self.is_system_store(i)
+        return self.gfx9 or "dlc" in i.operands.split()
 
     def stores_carry_scope(self):
         return self.gfx12 or self.has_scope_bits

@@ -63,9 +63,9 @@ class Walks:
         met = self.reach(index, lambda i: kind in m.waits(i) or is_access(i), backward=True)
         return [at for at in met if at >= 0 and is_access(self.code[at])]
 
-    def nearest(self, start, wanted):
-        """The first instruction of a kind behind `start`, on the shortest path: a branch over code that no lane needs leads
-        further, and the graph cannot tell that it is not taken."""
+    def nearest(self, start, wanted, end):
+        """The first instruction of a kind behind `start` and before the end, on the shortest path: a branch over code that no
+        lane needs leads further, and the graph cannot tell that it is not taken."""
         met, row = {start}, [start]
         while row:
             following = []
@@ -75,14 +75,16 @@ class Walks:
                         if wanted(self.code[after]):
                             return after
                         met.add(after)
-                        following.append(after)
+                        if not end(self.code[after]):
+                            following.append(after)
             row = following
         return None
 
     @functools.cached_property
     def posts(self):
-        """{write-back: the store behind it}. Never an atomic: nothing is added to across devices (M7)."""
-        found = {back: self.nearest(back, self.meaning.is_vector_store) for back in self.where(self.meaning.is_write_back)}
+        """{write-back: the store behind it, by the same lane}. Never an atomic: nothing is added to across devices (M7)."""
+        m = self.meaning
+        found = {back: self.nearest(back, m.is_vector_store, m.is_barrier) for back in self.where(m.is_write_back)}
         return {back: at for back, at in found.items() if at is not None}
 
     @functools.cached_property
@@ -148,8 +150,8 @@ def post(walks, expected):
         return
     for at in set(walks.posts.values()):
         i = walks.code[at]
-        if m.bytes_of(i) > 8:
-            yield at, f"the store behind a write-back is wider than 8 bytes: {i.text}"
+        if m.bytes_of(i) > 8 and not (expected.get("line_stores") and m.is_line_store(i)):
+            yield at, f"the store behind a write-back is wider than 8 bytes and no line: {i.text}"
         elif m.stores_carry_scope() and not m.is_system_store(i):
             yield at, f"the store behind a write-back is not at system scope: {i.text}"
     if len(walks.words) < expected["posts"]:
@@ -177,10 +179,28 @@ def acquire_after_poll(walks, expected):
     if expected["polls"] == 0:
         return
     acquires = set(walks.where(m.is_device_acquire))
-    for at in walks.polls:
-        met = walks.reach(at, lambda i: m.is_device_acquire(i) or m.is_barrier(i))
-        if not met & acquires:
-            yield at, f"no acquire between this poll and the next barrier: {walks.code[at].text}"
+    ends = lambda i: m.is_device_acquire(i) or m.is_barrier(i)
+    without = [at for at in walks.polls if not walks.reach(at, ends) & acquires]
+    if "acquired_polls" in expected:
+        if len(walks.polls) - len(without) < expected["acquired_polls"]:
+            yield 0, f"{len(walks.polls) - len(without)} polls have an acquire, {expected['acquired_polls']} expected"
+        return
+    for at in without:
+        yield at, f"no acquire between this poll and the next barrier: {walks.code[at].text}"
+
+
+def line(walks, expected):
+    """M1, M2: a line is one access of 16 bytes that no cache of this device answers, and is read again until its flags are there."""
+    m = walks.meaning
+    if not expected.get("line_loads"):
+        return
+    loads, stores = walks.where(m.is_line_load), walks.where(m.is_line_store)
+    for what, found, wanted in (("loads", loads, expected["line_loads"]), ("stores", stores, expected["line_stores"])):
+        if len(found) < wanted:
+            yield 0, f"{len(found)} {what} of 16 bytes at system scope, {wanted} expected"
+    for at in loads:
+        if at not in walks.reach(at, lambda i: m.is_barrier(i) or m.is_vector_write(i)):
+            yield at, f"a line that is read once: {walks.code[at].text}"
 
 
 def first_level(walks, _):
@@ -219,4 +239,4 @@ def host_services(walks, _):
             yield 0, f"needs {kind}"
 
 
-RULES = [drain, wait_after_write_back, post, poll, acquire_after_poll, first_level, resources, host_services]
+RULES = [drain, wait_after_write_back, post, poll, acquire_after_poll, line, first_level, resources, host_services]
