@@ -130,7 +130,7 @@ TEST(Counters, SoakMoreThanAFlagCounts) {
 TEST(Counters, PassTheirWrap) {
   const uint64_t seed = seed_of_run();
   for (const char* base : {"4294967290", "65530", "2044"})
-    for (const char* protocol : {"LL", "Simple"}) {
+    for (const char* protocol : {"LL", "LL128", "Simple"}) {
       SCOPED_TRACE(std::string(base) + " " + protocol);
       const ScopedEnv first("WEFT_EPOCH_BASE", base);
       run_many(60, {Pattern::kExchange, Pattern::kStream}, seed, protocol);

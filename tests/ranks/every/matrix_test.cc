@@ -118,7 +118,7 @@ class Matrix {
 
   void run_all() {
     for (int ranks = 1; ranks <= kMostRanks; ++ranks)
-      for (const char* protocol : {"LL", "Simple"})
+      for (const char* protocol : {"LL", "LL128", "Simple"})
         for (const char* algorithm : {"Ring", "Tree", "PAT", "Direct"}) {
           if (chosen(settings_)) run_setting(ranks, protocol, algorithm);
           if (testing::Test::HasFatalFailure()) return;

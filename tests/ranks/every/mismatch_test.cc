@@ -32,8 +32,11 @@ Outcome wait_for_errors(const Ranks& ranks) {
 struct Setting {
   const char *algorithm, *protocol;
 };
-constexpr Setting kSettings[] = {
-    {"Ring", "LL"}, {"Ring", "Simple"}, {"Direct", "LL"}, {"Direct", "Simple"}};
+constexpr Setting kSettings[] = {{"Ring", "LL"},
+                                 {"Ring", "Simple"},
+                                 {"Direct", "LL"},
+                                 {"Direct", "LL128"},
+                                 {"Direct", "Simple"}};
 
 // body(ranks, rank) is what each rank calls.
 using Body = std::function<ncclResult_t(Ranks& ranks, int rank)>;

@@ -46,7 +46,7 @@ class Generator {
   }
   void add_settings() {
     set("NCCL_ALGO", one_of({"", "", "Ring", "Tree,Ring", "PAT,Ring", "Direct"}));
-    set("NCCL_PROTO", one_of({"", "", "LL", "Simple"}));
+    set("NCCL_PROTO", one_of({"", "", "LL", "LL128", "Simple"}));
     set("WEFT_EPOCH_BASE", one_of({"0", "4294967196", "65500", "2000"}));
     set("WEFT_RANDOM_GRID", one_in(2) ? "0" : std::to_string(1 + below(1'000'000)));
     set("NCCL_MAX_NCHANNELS", one_of({"64", "1", "3", "8"}));
