@@ -58,6 +58,31 @@ TEST(Cases, A03NothingOfEveryCall) {
     }
 }
 
+TEST(Cases, A03NothingAtNull) {
+  const LocalRanks ranks(2);
+  const ncclDataType_t type = ncclFloat32;
+  const size_t none[2] = {0, 0};
+  for (const int rank : {0, 1}) {
+    const ncclComm_t comm = ranks.comm(rank);
+    const hipStream_t s = ranks.stream(rank);
+    require_ok(ncclReduce(nullptr, nullptr, 0, type, ncclSum, 0, comm, s), "Reduce");
+    require_ok(ncclReduceScatter(nullptr, nullptr, 0, type, ncclAvg, comm, s), "ReduceScatter");
+    require_ok(ncclAllGather(nullptr, nullptr, 0, type, comm, s), "AllGather");
+    require_ok(ncclBroadcast(nullptr, nullptr, 0, type, 1, comm, s), "Broadcast");
+    require_ok(ncclAlltoAll(nullptr, nullptr, 0, type, comm, s), "AlltoAll");
+    require_ok(ncclAlltoAllv(nullptr, none, none, nullptr, none, none, type, comm, s), "AlltoAllv");
+    require_ok(ncclGather(nullptr, nullptr, 0, type, 0, comm, s), "Gather");
+    require_ok(ncclScatter(nullptr, nullptr, 0, type, 1, comm, s), "Scatter");
+    require_ok(ncclGroupStart(), "ncclGroupStart");
+    require_ok(ncclSend(nullptr, 0, type, 1 - rank, comm, s), "Send");
+    require_ok(ncclRecv(nullptr, 0, type, 1 - rank, comm, s), "Recv");
+    require_ok(ncclGroupEnd(), "ncclGroupEnd");
+  }
+  Operation o;  // and what follows is right
+  o.count = 100;
+  run(ranks, o);
+}
+
 // Each of two ranks sends before it receives, without a group.
 void send_then_receive(const LocalRanks& ranks, const std::vector<GuardedBuffer*>& buffers,
                        size_t bytes) {

@@ -109,7 +109,7 @@ std::string run_rank(const Episode& episode, int rank, Meeting& meeting) {
         self.finish(batch);
       }
     } catch (...) {
-      meeting.failed = true;
+      if (meeting.failed.exchange(true)) return "";  // what another rank's failure made of this one
       throw;
     }
   } catch (const std::exception& error) {
