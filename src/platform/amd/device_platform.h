@@ -24,11 +24,6 @@ struct Fp8E4m3;
 struct Fp8E5m2;
 struct Fp8E4m3Fnuz;
 struct Fp8E5m2Fnuz;
-struct Uint64;
-class Simple;
-struct Ll128Format;
-template <class Format>
-class Lines;
 }  // namespace weft
 
 namespace weft::platform {
@@ -201,13 +196,11 @@ WEFT_DEV void lane_drain() { wait_memory(); }
 // for global memory too.
 using SharedWord = volatile WEFT_LOCAL uint32_t;
 
-// Waves a SIMD must hold: on gfx9 four leave each 128 vector registers, three 168 and two 256. With
-// fewer registers than here kernels would spill to memory: Simple has a batch of packs in hand, fp8
-// converts in software. A block puts one or two waves on a SIMD, so none of these limits it.
+// Waves a SIMD must hold: on gfx9 three leave each 168 vector registers, two 256; with four, or fp8
+// with three, kernels would spill to memory. A block puts one or two waves on a SIMD, so that none
+// of these limits it.
 template <class Part>
-constexpr int kWavesOf = 4;
-template <>
-inline constexpr int kWavesOf<Simple> = 3;
+constexpr int kWavesOf = 3;
 template <>
 inline constexpr int kWavesOf<Fp8E4m3> = 2;
 template <>
@@ -216,12 +209,8 @@ template <>
 inline constexpr int kWavesOf<Fp8E4m3Fnuz> = 2;
 template <>
 inline constexpr int kWavesOf<Fp8E5m2Fnuz> = 2;
-template <>
-inline constexpr int kWavesOf<Uint64> = 3;
-template <>
-inline constexpr int kWavesOf<Lines<Ll128Format>> = 3;
 template <class Body>
-constexpr int kMinWaves = 4;
+constexpr int kMinWaves = 3;
 template <template <class...> class Kernel, class... Parts>
 constexpr int kMinWaves<Kernel<Parts...>> = std::min({kWavesOf<Parts>...});
 
