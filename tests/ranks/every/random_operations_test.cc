@@ -142,8 +142,8 @@ void run_episodes(size_t operations, bool threads) {
 
 TEST(RandomOperations, Threads) { run_episodes(400, true); }
 TEST(RandomOperations, Processes) { run_episodes(100, false); }
-TEST(RandomOperations, CiThreads) { run_episodes(8'000, true); }
-TEST(RandomOperations, CiProcesses) { run_episodes(2'000, false); }
+TEST(RandomOperations, CiThreads) { run_episodes(9'000, true); }
+TEST(RandomOperations, CiProcesses) { run_episodes(1'000, false); }
 TEST(RandomOperations, SoakThreads) {
   alarm(0);  // as long as it takes
   run_episodes(900'000, true);
