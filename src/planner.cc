@@ -80,6 +80,9 @@ Choice choose(const Communicator& comm, Collective collective, size_t bytes) {
 Way way_of(const Communicator& comm, const Request& request, const Elements& elements) {
   Way way;
   way.choice = choose(comm, request.collective, elements.count * elements.bytes);
+  // The lanes of a line would part at a pack that is not whole.
+  if (way.choice.protocol == Protocol::kLl128 && elements.count * elements.bytes % kPackBytes != 0)
+    way.choice.protocol = Protocol::kLl;
   const WireShape wire = shape_of(way.choice.protocol);
   const bool exchange =
       exchanges(way.pattern()) && fills_every_chunk(request, elements, way.pattern(), comm.size());

@@ -41,6 +41,12 @@ bool listed(std::string_view list, const std::string& name) {
   return list.find("," + name + ",") != std::string_view::npos;
 }
 
+bool is_offered(Protocol protocol, bool by_name) {
+  if (protocol != Protocol::kLl128) return true;
+  return platform::kLl128Legality == platform::Legality::kProven ||
+         (platform::kLl128Legality == platform::Legality::kOnRecord && by_name);
+}
+
 }  // namespace
 
 bool Rules::Names::allow(std::string_view name) const {
@@ -102,7 +108,9 @@ bool Rules::leaves_something(Collective collective) const {
     return row.collective() == collective && allows(collective, row.family);
   };
   bool protocol = false;
-  for (int p = 0; p < kProtocolCount; ++p) protocol |= allows(collective, Protocol(p));
+  for (int p = 0; p < kProtocolCount; ++p)
+    protocol |= allows(collective, Protocol(p)) &&
+                is_offered(Protocol(p), asks_for(collective, Protocol(p)));
   return protocol && std::any_of(algorithms().begin(), algorithms().end(), allowed);
 }
 
@@ -156,8 +164,7 @@ Selector::Selector(const Rules& rules, int ranks, bool in_rank_order) : ranks_(r
     const PatternCost cost = pattern_cost(row.pattern, ranks);
     for (int p = 0; p < kProtocolCount; ++p)
       if (rules.allows(collective, Protocol(p)) && !is_wasteful(row.pattern, Protocol(p)) &&
-          (Protocol(p) != Protocol::kLl128 || platform::kLl128ByDefault ||
-           rules.asks_for(collective, Protocol(p))))
+          is_offered(Protocol(p), rules.asks_for(collective, Protocol(p))))
         candidates_[int(collective)].push_back({{&row, Protocol(p)}, cost});
   }
   for (int c = 0; c < kCollectiveCount; ++c)

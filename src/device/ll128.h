@@ -6,6 +6,10 @@
 //   line A: pack 0 | pack 1 | ... | pack n-1, low half, flag      n = platform::kLineLanes
 //   line B: pack n | pack n+1 | ... | pack n-1, high half, flag
 //
+// Only whole packs, so that the lanes of a unit go the same way from the first load to the store:
+// an operation whose segments end in part of a pack takes LL (planner.cc). Lanes that parted on two
+// H200 wrote or read the flag at another time than the data, 1 line in some 10^7 was old.
+//
 // 15 of 16 bytes are data with lines of 128 bytes, 7 of 8 with lines of 64.
 #pragma once
 

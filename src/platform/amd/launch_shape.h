@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../legality.h"
 #include "device_platform.h"
 
 namespace weft::platform {
@@ -22,9 +23,8 @@ inline constexpr size_t kLl128BytesPerChannel = 4 << 10;
 // Of a FIFO slot.
 inline constexpr uint32_t kMaxSliceBytes = 256 << 10;
 
-// LL128 is taken only when NCCL_PROTO names it: RCCL uses it on gfx942, no test of ours has run
-// there.
-inline constexpr bool kLl128ByDefault = false;
+// RCCL uses LL128 on gfx942; no test of ours has run there.
+inline constexpr Legality kLl128Legality = Legality::kOnRecord;
 
 // What a message costs over a protocol, for the choice among algorithms (algorithms/select.h): one
 // hop, and bytes of one rank to all others together. MI300X by its links (7 of 48 GB/s usable) and

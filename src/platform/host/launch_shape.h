@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../legality.h"
 #include "device_platform.h"
 
 namespace weft::platform {
@@ -21,8 +22,7 @@ inline constexpr size_t kLl128BytesPerChannel = 8 << 10;
 // loop.
 inline constexpr uint32_t kMaxSliceBytes = 128 << 10;
 
-// LL128 is taken without being asked for.
-inline constexpr bool kLl128ByDefault = true;
+inline constexpr Legality kLl128Legality = Legality::kProven;
 
 // What a message costs over a protocol, for the choice among algorithms (algorithms/select.h): one
 // hop, and bytes of one rank to all others together. Two cores, 2026-11-30.

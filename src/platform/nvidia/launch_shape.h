@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../legality.h"
 #include "device_platform.h"
 
 namespace weft::platform {
@@ -20,8 +21,9 @@ inline constexpr size_t kLl128BytesPerChannel = 4 << 10;
 // Of a FIFO slot: long enough that the fence and the flag of a slice are small beside its bytes.
 inline constexpr uint32_t kMaxSliceBytes = 128 << 10;
 
-// LL128 is taken without being asked for.
-inline constexpr bool kLl128ByDefault = true;
+// On two H200 lines of LL128 were seen torn, 1 in some 10^7: the flag new, 112 bytes before it old
+// (docs/performance.md).
+inline constexpr Legality kLl128Legality = Legality::kUnknown;
 
 // What a message costs over a protocol, for the choice among algorithms (algorithms/select.h): one
 // hop, and bytes of one rank to all others together. A pair of H200, 2026-11-29.

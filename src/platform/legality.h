@@ -1,0 +1,14 @@
+// What is known of a protocol on a platform (invariant 8 of the design).
+#pragma once
+
+#include <cstdint>
+
+namespace weft::platform {
+
+enum class Legality : uint8_t {
+  kProven,    // by a stress test of this repository: taken by default
+  kOnRecord,  // others use it there: taken when it is asked for by name
+  kUnknown,   // not offered
+};
+
+}  // namespace weft::platform
