@@ -2,8 +2,12 @@
 #include "reaper.h"
 
 #include <algorithm>
+#include <mutex>
+#include <new>
 #include <set>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "bootstrap/tree_shape.h"
 #include "log.h"
@@ -19,6 +23,21 @@ constexpr uint32_t kGoodbyeTag = 0x676f6f64;
 constexpr milliseconds kWaitInBackground{60000}, kWaitAtExit{5000};
 constexpr milliseconds kPoll{2};
 constexpr milliseconds kFlushLimit{1000};
+
+// What kernels of this process may still use when their communicator is given up. Never destroyed.
+void keep_for_ever(std::unique_ptr<Links> links, std::unique_ptr<DeviceState> state) noexcept {
+  using Kept = std::pair<std::unique_ptr<Links>, std::unique_ptr<DeviceState>>;
+  static std::mutex mutex;
+  static auto* kept = new std::vector<Kept>;
+  const std::lock_guard lock(mutex);
+  try {
+    kept->reserve(kept->size() + 1);
+    kept->emplace_back(std::move(links), std::move(state));
+  } catch (const std::bad_alloc&) {  // nobody will find them any more, which is as good
+    (void)links.release();
+    (void)state.release();
+  }
+}
 
 }  // namespace
 
@@ -65,8 +84,7 @@ struct Reaper::Retired {
     if (quiet) {
       if (links) links->close(pending.empty());
     } else {  // kernels of this rank still use both
-      (void)links.release();
-      (void)device_state.release();
+      keep_for_ever(std::move(links), std::move(device_state));
     }
     if (bootstrap) bootstrap->close(kFlushLimit);
   }

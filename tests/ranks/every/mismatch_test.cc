@@ -131,7 +131,9 @@ TEST(Mismatch, OneCallTooMany) {
 TEST(Mismatch, OneCallTooManyAndThenAnother) {
   expect_errors(3, {"AllReduce of 300", "AllReduce of 700"}, [](Ranks& ranks, int rank) {
     if (rank == 1) require_ok(ranks.call(rank, 300), "ncclAllReduce");
-    return ranks.call(rank, 700);
+    const ncclResult_t last = ranks.call(rank, 700);
+    // The first one may have been found out by now.
+    return rank == 1 && last == ncclInvalidUsage ? ncclSuccess : last;
   });
 }
 
