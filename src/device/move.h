@@ -159,12 +159,11 @@ class Move {
     if constexpr (Protocol::kPacksInFlight > 1) return first + further;
     return first;
   }
-  // A lane that stands for no pack has a unit beyond all. It reads the first one: lanes that access
-  // a line together must not part before.
+  // A lane that stands for no pack has a unit beyond all.
   template <bool kFast>
   WEFT_DEV Pack<Type> read(const Input<Type>& input, const Unit& unit) const {
-    const size_t wanted = index_of(unit);
-    const size_t index = Protocol::kLanesWithout && wanted >= input_.packs() ? 0 : wanted;
+    const size_t index = index_of(unit);
+    if (Protocol::kLanesWithout && index >= input_.packs()) return {};
     return kFast ? load_pack<Type>(input.base + index * kPackBytes) : input.load(index);
   }
   template <bool kFast>
