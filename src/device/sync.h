@@ -65,8 +65,12 @@ WEFT_DEV void leave(const Waits& waits, Fault::Kind kind, const WaitSite& site, 
 // reads it (ncclCommGetAsyncError).
 WEFT_DEV void report_fault(const Fault& fault, HostWords* host, DeviceWords* words) {
   if (platform::add_device32(&words->fault_reports, 1) != 0) return;
-  host->fault = fault;
-  host->fault.kind = Fault::kNone;
+  host->fault.wait = fault.wait;
+  host->fault.rank = fault.rank;
+  host->fault.channel = fault.channel;
+  host->fault.expected = fault.expected;
+  host->fault.seen = fault.seen;
+  host->fault.sequence = fault.sequence;
   platform::release_system();
   platform::post32(&host->fault.kind, fault.kind);  // partner: DeviceState::fault
 }
