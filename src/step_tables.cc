@@ -10,7 +10,7 @@ namespace weft {
 namespace {
 
 constexpr int kChannelKinds = 2;  // Spot::channel, even and odd
-constexpr int kFewRanks = 16;     // tables of all roots: some 100 KiB
+constexpr int kFewRanks = 16;     // tables of all roots: some 50 KiB
 constexpr std::chrono::seconds kCopyLimit{20};
 
 void add_steps(std::vector<Step>& steps, PatternId pattern, Spot at) {

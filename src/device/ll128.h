@@ -1,5 +1,5 @@
 // The lines of protocol LL128: long lines of which the last 8 bytes are the flag, written and read
-// by neighbouring lanes in one access that becomes visible whole (docs/memory-model.md says where).
+// by neighbouring lanes in one access that must become visible whole (kLl128Legality says where).
 // A unit is two lines: their lanes hold one pack each but the last lane, whose place and half of
 // another's the two flags take.
 //
@@ -7,8 +7,8 @@
 //   line B: pack n | pack n+1 | ... | pack n-1, high half, flag
 //
 // Only whole packs, so that the lanes of a unit go the same way from the first load to the store:
-// an operation whose segments end in part of a pack takes LL (planner.cc). Lanes that parted on two
-// H200 wrote or read the flag at another time than the data, 1 line in some 10^7 was old.
+// an operation whose segments end in part of a pack takes LL (planner.cc). That did not cure the
+// old lines seen on two H200, whose cause is not known (docs/performance.md).
 //
 // 15 of 16 bytes are data with lines of 128 bytes, 7 of 8 with lines of 64.
 #pragma once
