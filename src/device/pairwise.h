@@ -48,11 +48,15 @@ class MessageChannel {
         channel_(channel),
         flows_(block, args.comm, Region::kPairwise, channel, scratch_at(block, flows_at())),
         left_(static_cast<uint32_t*>(scratch_at(block, tasks_at(args.comm.size)))),
-        picked_(left_ + kMaxTasks) {}
+        before_(left_ + kMaxTasks),
+        picked_(before_ + kMaxTasks) {}
 
   // False: a wait gave up and the block leaves.
   WEFT_DEV bool run() {
-    block_.each(args_.tasks, [&](size_t t) { left_[t] = slices(args_.task[t]); });
+    block_.each(args_.tasks, [&](size_t t) {
+      left_[t] = slices(args_.task[t]);
+      before_[t] = before(args_.task[t]);
+    });
     block_.sync();
     if (block_.stopped()) return false;
     for (;;) {
@@ -88,6 +92,13 @@ class MessageChannel {
     const auto count = uint32_t((part(task).size() + slice_packs() - 1) / slice_packs());
     return count > 0 || position(task) > 0 || task.kind == Task::kCopy ? count : 1;
   }
+  // The one before it in its flow that has a part on this channel, or kNone.
+  WEFT_DEV uint32_t before(const Task& task) const {
+    int t = task.after;
+    WEFT_ROLLED
+    while (t >= 0 && slices(args_.task[t]) == 0) t = args_.task[t].after;
+    return uint32_t(t);
+  }
 
   // A task whose next slice can move. By the leader.
   WEFT_DEV uint32_t pick() {
@@ -98,7 +109,7 @@ class MessageChannel {
       WEFT_ROLLED
       for (uint32_t t = 0; t < args_.tasks; ++t) {
         const Task& task = args_.task[t];
-        if (left_[t] == 0 || (task.after >= 0 && left_[task.after] != 0)) continue;
+        if (left_[t] == 0 || (before_[t] != kNone && left_[before_[t]] != 0)) continue;
         if (can_move(task)) {
           platform::poll_hit();
           return t;
@@ -183,6 +194,7 @@ class MessageChannel {
   const uint32_t channel_;
   const Flows flows_;
   uint32_t* const left_;    // slices of each task still to move on this channel
+  uint32_t* const before_;  // which task each comes after on this channel
   uint32_t* const picked_;  // the leader tells the lanes
 };
 

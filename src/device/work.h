@@ -143,7 +143,7 @@ struct Flow {
 inline constexpr int kStepsAhead = 32;
 
 // Memory that a block needs beside its own: its fault; the flows of one channel, by rank; then
-// steps, or for messages how far each task is.
+// steps, or for messages how far each task is and what it comes after.
 constexpr size_t flows_at() { return sizeof(Fault); }
 constexpr size_t steps_at(int ranks) { return flows_at() + size_t(ranks) * sizeof(Flow); }
 constexpr size_t tasks_at(int ranks) { return steps_at(ranks); }
@@ -151,7 +151,7 @@ constexpr size_t collective_scratch(int ranks) {
   return steps_at(ranks) + kStepsAhead * sizeof(Step);
 }
 constexpr size_t pairwise_scratch(int ranks) {
-  return tasks_at(ranks) + (kMaxTasks + 1) * sizeof(uint32_t);
+  return tasks_at(ranks) + (2 * kMaxTasks + 1) * sizeof(uint32_t);
 }
 
 }  // namespace weft

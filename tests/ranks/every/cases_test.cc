@@ -122,6 +122,15 @@ TEST(Cases, A06MessagesOfAPairKeepTheirOrder) {
   run(ranks, messages(list));
 }
 
+// A long message between two short ones takes channels that they have no part on: the second short
+// one still comes after the first one.
+TEST(Cases, A06ALongMessageBetweenShortOnes) {
+  const LocalRanks ranks(2);
+  std::vector<Message> list;
+  for (int i = 0; i < 50; ++i) list.push_back({1, 0, i % 2 == 0 ? size_t(8 + i) : size_t(100'000)});
+  for (int round = 0; round < 30; ++round) run(ranks, messages(list));
+}
+
 TEST(Cases, A12TwoMessagesForEveryRankAndOneself) {
   const LocalRanks ranks(4);
   std::vector<Message> list;
