@@ -36,14 +36,15 @@ struct Config {
   std::optional<int> max_ctas;      // NCCL_MAX_CTAS
   std::optional<int> threads;       // NCCL_NTHREADS
   std::optional<int64_t>
-      buffer_bytes;             // NCCL_BUFFSIZE  bytes of one peer's Simple FIFO over all channels
-  std::string algo;             // NCCL_ALGO
-  std::string proto;            // NCCL_PROTO
-  bool p2p_disable = false;     // NCCL_P2P_DISABLE
-  bool shm_disable = false;     // NCCL_SHM_DISABLE
-  bool check_pointers = false;  // NCCL_CHECK_POINTERS
-  bool allow_shared_device = false;  // WEFT_ALLOW_SHARED_DEVICE
-  bool unsafe = false;               // WEFT_UNSAFE
+      buffer_bytes;  // NCCL_BUFFSIZE  bytes of one peer's Simple FIFO over all channels
+  std::optional<int64_t> zero_copy_bytes;  // WEFT_ZERO_COPY  0: never
+  std::string algo;                        // NCCL_ALGO
+  std::string proto;                       // NCCL_PROTO
+  bool p2p_disable = false;                // NCCL_P2P_DISABLE
+  bool shm_disable = false;                // NCCL_SHM_DISABLE
+  bool check_pointers = false;             // NCCL_CHECK_POINTERS
+  bool allow_shared_device = false;        // WEFT_ALLOW_SHARED_DEVICE
+  bool unsafe = false;                     // WEFT_UNSAFE
   // For tests of this library.
   uint32_t epoch_base = 0;  // WEFT_EPOCH_BASE  first value of every step counter
   uint32_t random_grid =

@@ -123,6 +123,12 @@ const Setting kSettings[] = {
      .multiple = kPageBytes,
      .out_of_range = OutOfRange::kClamp,
      .help = "Bytes of one peer's Simple buffer, all channels together. K, M and G may follow."},
+    {.name = "WEFT_ZERO_COPY",
+     .field = &Config::zero_copy_bytes,
+     .scope = Scope::kAllRanks,
+     .max = std::numeric_limits<int64_t>::max(),
+     .help = "Bytes of an operation from which on ranks read and write each other's buffers, where "
+             "every rank reaches them. 0: never. K, M and G may follow."},
     {.name = "NCCL_ALGO",
      .field = &Config::algo,
      .scope = Scope::kAllRanks,

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
@@ -99,6 +100,18 @@ void connect(Communicator& comm) {
   }
 }
 
+// Whether all ranks reach all others' device memory; waits for all.
+bool all_memory_is_reached(Communicator& comm) {
+  std::vector<char> reached(size_t(comm.size()), 1);
+  char& own = reached[size_t(comm.rank())];
+  for (int peer = 0; peer < comm.size(); ++peer) {
+    const LinkKind kind = comm.links->kind(peer);
+    own = own && (kind == LinkKind::kSelf || kind == LinkKind::kDirect || kind == LinkKind::kIpc);
+  }
+  comm.bootstrap->all_gather(reached.data(), 1);
+  return std::ranges::count(reached, 1) == comm.size();
+}
+
 void prepare_device(Communicator& comm) {
   load_kernels();
   std::vector<DevicePeer> peers;
@@ -107,8 +120,9 @@ void prepare_device(Communicator& comm) {
                      static_cast<char*>(comm.links->outbox(peer))});
   comm.device_state = std::make_unique<DeviceState>(comm.rank(), peers, comm.geometry.box,
                                                     comm.config().epoch_base, kWireVersion);
+  comm.peer_access = std::make_unique<PeerAccess>(*comm.bootstrap, *comm.links, comm.ranks);
   // Nobody starts a kernel before all boxes have their starting words.
-  comm.bootstrap->barrier();
+  if (!all_memory_is_reached(comm)) comm.peer_access.reset();
 }
 
 void log_ready(const Communicator& comm, const ncclUniqueId& id, Clock::time_point start) {

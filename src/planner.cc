@@ -2,6 +2,7 @@
 // collective, count, type, op, root and what ranks agreed on at init. Pointers only pass through.
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include "algorithms/select.h"
 #include "device/kernels.h"
@@ -19,6 +20,7 @@ struct Way {
   Choice choice;
   Region region;
   uint32_t packs_per_slot;
+  bool asks = false;  // whether the ranks' buffers may take the place of slots
 
   PatternId pattern() const { return choice.algorithm->pattern; }
 };
@@ -77,6 +79,21 @@ Choice choose(const Communicator& comm, Collective collective, size_t bytes) {
   return {&algorithms()[size_t(PatternId::kOneShotAllReduce)], Protocol::kSimple};
 }
 
+bool worth_zero_copy(const Communicator& comm, size_t bytes) {
+  const auto least = size_t(comm.config().zero_copy_bytes.value_or(platform::kZeroCopyBytes));
+  return comm.peer_access && least > 0 && bytes >= least;
+}
+
+// Zero-copy moves whole packs and folds all inputs as they are. Its chunks are those of the direct
+// algorithm that takes its place when some rank's buffers are not reached.
+bool asks_for_buffers(const Communicator& comm, const Request& request, const Elements& elements,
+                      const Choice& choice) {
+  const size_t bytes = elements.count * elements.bytes;
+  return worth_zero_copy(comm, bytes) && bytes % kPackBytes == 0 && !request.user_op &&
+         choice.protocol == Protocol::kSimple && choice.algorithm->family == "Direct" &&
+         pattern_chunks(choice.algorithm->pattern, comm.size()) == comm.size();
+}
+
 Way way_of(const Communicator& comm, const Request& request, const Elements& elements) {
   Way way;
   way.choice = choose(comm, request.collective, elements.count * elements.bytes);
@@ -89,6 +106,7 @@ Way way_of(const Communicator& comm, const Request& request, const Elements& ele
   way.region = exchange ? wire.exchange : wire.stream;
   way.packs_per_slot =
       comm.geometry.box.of(way.region).slot_bytes / wire.unit_bytes * wire.unit_packs;
+  way.asks = asks_for_buffers(comm, request, elements, way.choice);
   return way;
 }
 
@@ -116,7 +134,7 @@ uint32_t signature_of(const Request& request, const Way& way, const Chunking& ch
   for (const uint64_t part :
        {uint64_t(request.type), uint64_t(op_for_signature(request)), uint64_t(request.root),
         uint64_t(request.bias != nullptr), uint64_t(way.pattern()), uint64_t(way.choice.protocol),
-        uint64_t(chunking.channels), uint64_t(chunking.chunk_packs)})
+        uint64_t(chunking.channels), uint64_t(chunking.chunk_packs), uint64_t(way.asks)})
     hash = hash_number(hash, part);
   return uint32_t(hash ^ hash >> 32);
 }
@@ -127,6 +145,28 @@ Reduction reduction_of(const Communicator& comm, const Request& request, Pattern
       folds_in_rank_order(pattern) ? Partials::kInAccumulator : Partials::kOnWire;
   return make_reduction({request.type, request.op, request.user_op ? &*request.user_op : nullptr,
                          comm.size(), comm.fnuz, partials});
+}
+
+size_t bytes_of(const Request& request, Segments segments, int ranks) {
+  const size_t one = request.count * type_bytes(request.type);
+  return segments == Segments::kPerRank ? one * size_t(ranks) : one;
+}
+
+MappedWork mapped_work(Communicator& comm, const Request& request) {
+  PeerAccess& access = *comm.peer_access;
+  const Spot at{comm.rank(), comm.size(), request.root};
+  const Touched touched = touched_by_others(request.collective, at);
+  const BufferShape shape = buffer_shape(request.collective, at.is_root());
+  const bool fits = mapped_in_place(request.collective) || request.input != request.output;
+  const auto shifts = [&](bool needed, const void* buffer, Segments segments) -> const int64_t* {
+    if (!needed) return access.zeros();
+    if (!fits || reinterpret_cast<uintptr_t>(buffer) % kPackBytes != 0) return nullptr;
+    return access.shifts(buffer, bytes_of(request, segments, comm.size()));
+  };
+  return {comm.device_state->steps.find_mapped(request.collective, request.root),
+          mapped_hops(request.collective, comm.size()),
+          shifts(touched.input, request.input, shape.input),
+          shifts(touched.output, request.output, shape.output)};
 }
 
 Work make_work(Communicator& comm, const Request& request, const Way& way, const OpArg& op) {
@@ -145,6 +185,7 @@ Work make_work(Communicator& comm, const Request& request, const Way& way, const
   work.steps = comm.device_state->steps.find(way.pattern(), request.root);
   work.hops = pattern_hops(way.pattern(), comm.size());
   work.region = way.region;
+  if (way.asks) work.mapped = mapped_work(comm, request);
   return work;
 }
 
@@ -187,6 +228,12 @@ void mark_channels(const Task& task, uint32_t channels, uint64_t (&used)[2]) {
   }
 }
 
+// A long message is read from where it lies, if the receiver reaches that.
+void offer_buffer(const Communicator& comm, Task& task) {
+  if (task.kind != Task::kSend || !worth_zero_copy(comm, task.bytes)) return;
+  task.to = comm.peer_access->address_for(task.peer, task.from, task.bytes);
+}
+
 // All of a group's messages move side by side, whatever their streams: one launch, before which the
 // other streams end and after which they go on.
 void add_messages(const Communicator& comm, const std::vector<Request>& requests,
@@ -196,6 +243,7 @@ void add_messages(const Communicator& comm, const std::vector<Request>& requests
     PairwiseArgs args{};
     args.tasks = uint32_t(tasks.size());
     std::copy(tasks.begin(), tasks.end(), args.task);
+    for (Task& each : std::span(args.task, args.tasks)) offer_buffer(comm, each);
     for (const Task& task : tasks) mark_channels(task, channels, args.channels_used);
     const int grid = std::popcount(args.channels_used[0]) + std::popcount(args.channels_used[1]);
     launches.push_back({pairwise_kernel(), uint32_t(grid), comm.geometry.threads,

@@ -6,6 +6,7 @@
 #include <new>
 #include <set>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,17 +26,20 @@ constexpr milliseconds kPoll{2};
 constexpr milliseconds kFlushLimit{1000};
 
 // What kernels of this process may still use when their communicator is given up. Never destroyed.
-void keep_for_ever(std::unique_ptr<Links> links, std::unique_ptr<DeviceState> state) noexcept {
-  using Kept = std::pair<std::unique_ptr<Links>, std::unique_ptr<DeviceState>>;
+void keep_for_ever(std::unique_ptr<Links> links, std::unique_ptr<DeviceState> state,
+                   std::unique_ptr<PeerAccess> access) noexcept {
+  using Kept =
+      std::tuple<std::unique_ptr<Links>, std::unique_ptr<DeviceState>, std::unique_ptr<PeerAccess>>;
   static std::mutex mutex;
   static auto* kept = new std::vector<Kept>;
   const std::lock_guard lock(mutex);
   try {
     kept->reserve(kept->size() + 1);
-    kept->emplace_back(std::move(links), std::move(state));
+    kept->emplace_back(std::move(links), std::move(state), std::move(access));
   } catch (const std::bad_alloc&) {  // nobody will find them any more, which is as good
     (void)links.release();
     (void)state.release();
+    (void)access.release();
   }
 }
 
@@ -46,6 +50,7 @@ struct Reaper::Retired {
   std::unique_ptr<Bootstrap> bootstrap;
   std::unique_ptr<Links> links;
   std::unique_ptr<DeviceState> device_state;
+  std::unique_ptr<PeerAccess> peer_access;
   std::set<int> pending;          // peers that may still write to us
   std::set<int> other_processes;  // of these
   Clock::time_point deadline = Clock::now() + kWaitInBackground;
@@ -84,7 +89,7 @@ struct Reaper::Retired {
     if (quiet) {
       if (links) links->close(pending.empty());
     } else {  // kernels of this rank still use both
-      keep_for_ever(std::move(links), std::move(device_state));
+      keep_for_ever(std::move(links), std::move(device_state), std::move(peer_access));
     }
     if (bootstrap) bootstrap->close(kFlushLimit);
   }
@@ -123,9 +128,11 @@ void Reaper::stop() {
 void Reaper::take(Communicator& comm, bool quiet) noexcept {
   auto retired = std::make_unique<Retired>();
   retired->rank = comm.rank();
+  if (comm.peer_access) comm.peer_access->stop();  // it uses the bootstrap
   retired->bootstrap = std::move(comm.bootstrap);
   retired->links = std::move(comm.links);
   retired->device_state = std::move(comm.device_state);
+  retired->peer_access = std::move(comm.peer_access);
   retired->quiet = quiet;
   if (!retired->bootstrap) return;
   const std::set<int> gone = comm.gone_ranks();

@@ -23,10 +23,16 @@ class StepTables {
 
   // pattern_hops() steps for even channels, then as many for odd ones; an address of the device.
   // May copy to the device, and waits for that copy only. `root` is 0 where there is none.
-  const Step* find(PatternId pattern, int root);
+  const Step* find(PatternId pattern, int root) { return find({int(pattern), root}); }
+  // The steps of MappedWork, for all channels.
+  const Step* find_mapped(Collective collective, int root) {
+    return find({kPatternCount + int(collective), root});
+  }
 
  private:
-  using Key = std::pair<PatternId, int>;
+  using Key = std::pair<int, int>;  // a pattern, or kPatternCount and a collective; the root
+  const Step* find(const Key& key);
+  std::vector<Step> steps_of(const Key& key) const;
   void upload(const std::vector<Key>& keys);
 
   const int rank_, ranks_;

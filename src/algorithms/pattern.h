@@ -7,6 +7,7 @@
 
 #include "algorithms/collective.h"
 #include "algorithms/patterns/direct.h"
+#include "algorithms/patterns/mapped.h"
 #include "algorithms/patterns/pat.h"
 #include "algorithms/patterns/ring.h"
 #include "algorithms/patterns/tree.h"

@@ -22,7 +22,7 @@ class Flows {
     block_.each(comm_.size, [&](size_t peer) {
       const DevicePeer at = comm_.peers[peer];
       const FlowCounters counters = comm_.counter(region_, peer, channel_);
-      flow_[peer] = {at.inbox, at.outbox, counters.sent, counters.received};
+      flow_[peer] = {at.inbox, at.outbox, counters.sent, counters.received, nullptr, nullptr};
     });
     block_.sync();
   }
@@ -37,12 +37,25 @@ class Flows {
     });
   }
 
+  // By one lane.
+  WEFT_DEV void note_zero_copy() const { platform::add_device32(&comm_.words->zero_copies, 1); }
+
   // All lanes, after a barrier behind the last change.
   WEFT_DEV void save() const {
     block_.each(comm_.size, [&](size_t peer) {
       comm_.counter(region_, peer, channel_) = {flow_[peer].sent, flow_[peer].received};
     });
     block_.sync();
+  }
+
+  template <class F>
+  WEFT_DEV void each_peer(const Peers& peers, F f) const {
+    const int count = peers.candidates(comm_.size);
+    WEFT_ROLLED
+    for (int i = 0; i < count; ++i) {
+      const int peer = peers.at(i, comm_.rank);
+      if (peer >= 0) f(peer);
+    }
   }
 
   WEFT_DEV Flow& operator[](int peer) const { return flow_[peer]; }

@@ -33,6 +33,7 @@ class Lines {
   using Flag = typename Format::Flag;
   static constexpr int kPacksInFlight = 1;  // of a lane: it polls one pack's lines at a time
   static constexpr bool kLanesWithout = Format::kLanesWithout;
+  static constexpr bool kMaps = false;  // zero-copy is Simple's
 
   WEFT_DEV Lines(const Block& block, const DeviceComm& comm, const Waits& waits, const Work& work,
                  uint32_t channel)
@@ -61,6 +62,8 @@ class Lines {
     Format::each_pack(block_, packs, f);
   }
 
+  static WEFT_DEV bool mapped() { return false; }
+  WEFT_DEV void move_cards(const Work&, const Step&) {}
   WEFT_DEV void announce() const { flows_.announce(waits_.sequence + 1, signature_); }
   WEFT_DEV bool begin(const Step& step) {
     if (exchange_) return true;
@@ -103,13 +106,14 @@ class Lines {
   WEFT_DEV void end(const Step& step) {
     if (exchange_) return;
     block_.sync();
-    each_peer(step.recv, [&](int peer) { sweep_slot(peer); });
+    flows_.each_peer(step.recv, [&](int peer) { sweep_slot(peer); });
     complete(block_);
     if (!block_.leader()) return;
     platform::release_system();  // partner: the peer's stores after wait_room()
-    each_peer(step.recv,
-              [&](int peer) { flows_.post_credit(peer, ++flows_[peer].received, signature_); });
-    each_peer(step.send, [&](int peer) { ++flows_[peer].sent; });
+    flows_.each_peer(step.recv, [&](int peer) {
+      flows_.post_credit(peer, ++flows_[peer].received, signature_);
+    });
+    flows_.each_peer(step.send, [&](int peer) { ++flows_[peer].sent; });
   }
   // Of an exchange: each hop is one slice of every flow.
   WEFT_DEV void end_hop(const Step& step) {
@@ -134,18 +138,8 @@ class Lines {
   }
 
  private:
-  template <class F>
-  WEFT_DEV void each_peer(const Peers& peers, F f) const {
-    const int count = peers.candidates(size_);
-    WEFT_ROLLED
-    for (int i = 0; i < count; ++i) {
-      const int peer = peers.at(i, self_);
-      if (peer >= 0) f(peer);
-    }
-  }
-
   WEFT_DEV void wait_room(const Step& step) const {
-    each_peer(step.send, [&](int peer) {
+    flows_.each_peer(step.send, [&](int peer) {
       const uint32_t free = flows_[peer].sent + 1 - flows_.fifo().slots;
       if (!block_.stopped())
         wait_word(waits_, flows_.credit_of(peer),

@@ -40,7 +40,7 @@ struct Ll128Format {
   static WEFT_DEV void each_pack(const Block& block, size_t packs, F f) {
     platform::each_line_place(block, packs, f);
   }
-  static WEFT_DEV bool any(bool lane) { return platform::any_of_unit(lane); }
+  static WEFT_DEV bool any(bool lane) { return platform::any_in_wave(lane); }
 
   static WEFT_DEV const void* polled(const char* slot, const Unit& unit) {
     return platform::flag_of_place(slot + unit.pair * kUnitBytes, unit);

@@ -11,7 +11,10 @@
 //  3. Of the messages of one flow only the first unfinished one moves.
 //  4. A send ends when its slices lie in slots: up to `slots` slices need no receiver (invariant 9
 //  of the design).
-//  5. A channel of a rank waits for the same channel of other ranks only, and a block takes its
+//  5. Zero-copy: a sender whose buffer the receiver reaches gives one slice, a card with the
+//  address, whose flag says so; the receiver copies its whole part from there and then gives the
+//  credit, with which the send ends. That is the sender's choice alone.
+//  6. A channel of a rank waits for the same channel of other ranks only, and a block takes its
 //  channels in ascending order: any grid is right.
 #pragma once
 
@@ -68,8 +71,11 @@ class MessageChannel {
       const uint32_t picked = *picked_;
       if (block_.stopped()) return false;
       if (picked == kNone) break;
-      move(args_.task[picked], left_[picked]);
-      hand_over(args_.task[picked], left_[picked]);
+      const bool pulls = (picked & kPulls) != 0;
+      const Task& task = args_.task[picked & ~kPulls];
+      uint32_t& left = left_[picked & ~kPulls];
+      pulls ? pull(task) : move(task, left);
+      hand_over(task, left, pulls);
     }
     flows_.save();
     return true;
@@ -77,6 +83,8 @@ class MessageChannel {
 
  private:
   static constexpr uint32_t kNone = ~0u;
+  static constexpr uint32_t kPulls = 1u << 31;  // beside a picked task: its slice is a card
+  static constexpr uint32_t kCard = 1u << 31;   // changed in the signature of a card
 
   // Where this channel comes among those of a task; at least task.channels: it has no part.
   WEFT_DEV uint32_t position(const Task& task) const {
@@ -89,8 +97,12 @@ class MessageChannel {
   WEFT_DEV uint32_t slice_packs() const { return flows_.fifo().slot_bytes / kPackBytes; }
   WEFT_DEV uint32_t slices(const Task& task) const {
     if (position(task) >= task.channels) return 0;
+    if (gives_card(task)) return 2;  // the card, and its credit
     const auto count = uint32_t((part(task).size() + slice_packs() - 1) / slice_packs());
     return count > 0 || position(task) > 0 || task.kind == Task::kCopy ? count : 1;
+  }
+  static WEFT_DEV bool gives_card(const Task& task) {
+    return task.kind == Task::kSend && task.to != nullptr;
   }
   // The one before it in its flow that has a part on this channel, or kNone.
   WEFT_DEV uint32_t before(const Task& task) const {
@@ -100,7 +112,7 @@ class MessageChannel {
     return uint32_t(t);
   }
 
-  // A task whose next slice can move. By the leader.
+  // A task whose next slice can move, with kPulls where that is a card. By the leader.
   WEFT_DEV uint32_t pick() {
     Patience patience;
     WEFT_ROLLED
@@ -110,27 +122,33 @@ class MessageChannel {
       for (uint32_t t = 0; t < args_.tasks; ++t) {
         const Task& task = args_.task[t];
         if (left_[t] == 0 || (before_[t] != kNone && left_[before_[t]] != 0)) continue;
-        if (can_move(task)) {
+        bool pulls = false;
+        if (can_move(task, left_[t], pulls)) {
           platform::poll_hit();
-          return t;
+          return pulls ? t | kPulls : t;
         }
         if (block_.stopped()) return kNone;
         if (first_waiting == kNone) first_waiting = t;
       }
       if (first_waiting == kNone) return kNone;
       const Task& task = args_.task[first_waiting];
-      if (spins % platform::kSpinsPerCheck == 0 && must_leave(waits_, site(task), 0, patience))
+      if (spins % platform::kSpinsPerCheck == 0 &&
+          must_leave(waits_, site(task, left_[first_waiting]), 0, patience))
         return kNone;
     }
   }
 
-  WEFT_DEV bool can_move(const Task& task) const {
+  // The credit that a send waits for: for room, or for its card.
+  WEFT_DEV uint32_t credit_for(const Task& task, uint32_t left) const {
+    const bool card_given = gives_card(task) && left == 1;
+    return flows_[task.peer].sent + (card_given ? 0 : 1 - flows_.fifo().slots);
+  }
+  WEFT_DEV bool can_move(const Task& task, uint32_t left, bool& pulls) const {
     if (task.kind == Task::kCopy) return true;
     const Flow& flow = flows_[task.peer];
     if (task.kind == Task::kSend) {
       const uint64_t* credit = flows_.credit_of(task.peer);
-      if (reached(flag_counter(platform::poll64(credit)), flow.sent + 1 - flows_.fifo().slots))
-        return true;
+      if (reached(flag_counter(platform::poll64(credit)), credit_for(task, left))) return true;
       platform::poll_miss(credit);
       return false;
     }
@@ -140,19 +158,23 @@ class MessageChannel {
       platform::poll_miss(ready);
       return false;
     }
-    if (flag_signature(word) == task.signature) return true;
-    leave(waits_, Fault::kMismatch, site(task), word);
+    pulls = flag_signature(word) == (task.signature ^ kCard);
+    if (pulls || flag_signature(word) == task.signature) return true;
+    leave(waits_, Fault::kMismatch, site(task, left), word);
     return false;
   }
-  WEFT_DEV WaitSite site(const Task& task) const {
-    const Flow& flow = flows_[task.peer];
+  WEFT_DEV WaitSite site(const Task& task, uint32_t left) const {
     const bool sends = task.kind == Task::kSend;
-    const uint32_t counter = sends ? flow.sent + 1 - flows_.fifo().slots : flow.received + 1;
+    const uint32_t counter = sends ? credit_for(task, left) : flows_[task.peer].received + 1;
     return {sends ? Fault::kMessageRoom : Fault::kMessage, uint32_t(task.peer), channel_,
             flag_word(counter, task.signature), nullptr};
   }
 
   WEFT_DEV void move(const Task& task, uint32_t left) const {
+    if (gives_card(task)) {
+      if (left == 2 && block_.leader()) *out_card(task) = reinterpret_cast<uint64_t>(task.to);
+      return;
+    }
     const Packs all = part(task);
     const size_t first = (all.start + size_t(slices(task) - left) * slice_packs()) * kPackBytes;
     const size_t end = all.end * kPackBytes < task.bytes ? all.end * kPackBytes : task.bytes;
@@ -174,16 +196,32 @@ class MessageChannel {
                  user_output());
   }
 
+  WEFT_DEV uint64_t* out_card(const Task& task) const {
+    return reinterpret_cast<uint64_t*>(flows_.out_slot(task.peer, flows_[task.peer].sent));
+  }
+  // This channel's part, from where the sender has it.
+  WEFT_DEV void pull(const Task& task) const {
+    if (block_.leader()) flows_.note_zero_copy();
+    const char* slot = flows_.in_slot(task.peer, flows_[task.peer].received);
+    const auto* from = reinterpret_cast<const char*>(*reinterpret_cast<const uint64_t*>(slot));
+    const size_t first = part(task).start * kPackBytes, end = part(task).end * kPackBytes;
+    const size_t bytes = (end < task.bytes ? end : task.bytes) - first;
+    copy_bytes(block_, Input<Uint8>::of(from + first, bytes),
+               Output<Uint8>::of(static_cast<char*>(task.to) + first, bytes));
+  }
+
   // The block has read its source and written its target.
-  WEFT_DEV void hand_over(const Task& task, uint32_t& left) const {
+  WEFT_DEV void hand_over(const Task& task, uint32_t& left, bool pulled) const {
     complete(block_);
     if (!block_.leader()) return;
-    --left;
-    if (task.kind == Task::kCopy) return;
+    left = pulled ? 0 : left - 1;
+    const bool credited = gives_card(task) && left == 0;
+    if (task.kind == Task::kCopy || credited) return;
     Flow& flow = flows_[task.peer];
     platform::release_system();  // partner: the acquire in run()
     if (task.kind == Task::kSend)
-      flows_.post_ready(task.peer, flow.sent++, task.signature);
+      flows_.post_ready(task.peer, flow.sent++,
+                        gives_card(task) ? task.signature ^ kCard : task.signature);
     else
       flows_.post_credit(task.peer, ++flow.received, task.signature);
   }

@@ -9,6 +9,10 @@
 //  4. The leader polls, posts and counts; the others learn after a barrier. It polls all words of a
 //     step before one acquire, and posts all of them after one release: fences cost more than
 //     words.
+//  5. Zero-copy: the first slice to every peer is a card that says where this rank's buffers are,
+//  the last one is empty. Between them slots and flags rest, and steps read and write the peers'
+//  buffers. A card that says "no" makes all ranks go the ordinary way, as all have all cards. The
+//  release behind a card covers the input, that behind the last slice the peers' outputs.
 // Next on the path: engine.h runs steps over it, move.h moves the bytes between begin() and end().
 #pragma once
 
@@ -22,6 +26,7 @@ class Simple {
   using Unit = size_t;                                             // a pack
   static constexpr int kPacksInFlight = platform::kPacksInFlight;  // of a lane
   static constexpr bool kLanesWithout = false;                     // a pack
+  static constexpr bool kMaps = true;                              // open() and mapped()
 
   // Calls f with each of `packs` packs but the first `done` ones.
   template <class F>
@@ -40,9 +45,27 @@ class Simple {
 
   WEFT_DEV void announce() const { flows_.announce(waits_.sequence + 1, signature_); }
 
+  // The move of a step of cards: gives this rank's, or takes the others', after which all ranks
+  // know whether mapped() holds. Of the last steps there is nothing to move.
+  WEFT_DEV void move_cards(const Work& work, const Step& step) {
+    if (mapped_) return;
+    if (step.send.any()) return each_other([&](int peer) { write_card(work, peer); });
+    each_other([&](int peer) { read_card(peer); });
+    block_.sync();
+    mapped_ = offers(work.mapped);
+    flows_.each_peer(step.recv, [&](int peer) { mapped_ &= flows_[peer].output != nullptr; });
+    if (mapped_ && block_.leader()) flows_.note_zero_copy();
+  }
+  WEFT_DEV bool mapped() const { return mapped_; }
+  // Where the next slice lies in the buffers of every peer, in bytes.
+  WEFT_DEV void go_to(size_t input, size_t output) {
+    input_at_ = input, output_at_ = output - kOffered;
+  }
+
   // Every slice to receive is there and there is room for every one to send; false: the block
   // leaves.
   WEFT_DEV bool begin(const Step& step) {
+    if (mapped_ && !step.card) return true;
     if (block_.leader()) {
       wait(step);
       platform::acquire_system();  // partner: the release in end()
@@ -58,8 +81,14 @@ class Simple {
   struct Target {
     char* base;
   };
-  WEFT_DEV Source source(int peer) const { return {flows_.in_slot(peer, flows_[peer].received)}; }
-  WEFT_DEV Target target(int peer) const { return {flows_.out_slot(peer, flows_[peer].sent)}; }
+  WEFT_DEV Source source(int peer) const {
+    const Flow& flow = flows_[peer];
+    return {mapped_ ? flow.input + input_at_ : flows_.in_slot(peer, flow.received)};
+  }
+  WEFT_DEV Target target(int peer) const {
+    const Flow& flow = flows_[peer];
+    return {mapped_ ? flow.output + output_at_ : flows_.out_slot(peer, flow.sent)};
+  }
   template <class Type>
   WEFT_DEV Pack<Type> get(const Source& source, size_t index) {
     return load_pack<Type>(source.base + index * kPackBytes);
@@ -71,17 +100,26 @@ class Simple {
 
   // The block has read its sources and written its targets.
   WEFT_DEV void end(const Step& step) {
+    if (mapped_ && !step.card) return;
     complete(block_);
     if (!block_.leader()) return;
     platform::release_system();  // partner: the acquire in begin()
-    each_peer(step.recv,
-              [&](int peer) { flows_.post_credit(peer, ++flows_[peer].received, signature_); });
-    each_peer(step.send,
-              [&](int peer) { flows_.post_ready(peer, flows_[peer].sent++, signature_); });
+    flows_.each_peer(step.recv, [&](int peer) {
+      flows_.post_credit(peer, ++flows_[peer].received, signature_);
+    });
+    flows_.each_peer(step.send,
+                     [&](int peer) { flows_.post_ready(peer, flows_[peer].sent++, signature_); });
   }
 
   WEFT_DEV void end_hop(const Step&) {}
-  WEFT_DEV bool end_loop() { return true; }
+  // Zero-copy waits for nothing, so it looks now and then whether it is to leave.
+  WEFT_DEV bool end_loop() {
+    if (!mapped_ || ++loops_ % kLoopsPerLook != 0) return true;
+    if (block_.leader() && platform::poll32(&waits_.host->abort) != 0)
+      leave(waits_, Fault::kAborted, {Fault::kData, uint32_t(self_), 0, 0, nullptr}, 0);
+    block_.sync();
+    return !block_.stopped();
+  }
   // At the end of a channel.
   WEFT_DEV bool save() {
     block_.sync();
@@ -90,14 +128,36 @@ class Simple {
   }
 
  private:
+  static constexpr uint32_t kLoopsPerLook = 8;
+  // Added to the address of an output, which may be null: a card of zeros says "no".
+  static constexpr size_t kOffered = 1;
+
   template <class F>
-  WEFT_DEV void each_peer(const Peers& peers, F f) const {
-    const int count = peers.candidates(size_);
-    WEFT_ROLLED
-    for (int i = 0; i < count; ++i) {
-      const int peer = peers.at(i, self_);
-      if (peer >= 0) f(peer);
+  WEFT_DEV void each_other(F f) const {
+    block_.each(size_, [&](size_t peer) {
+      if (int(peer) != self_) f(int(peer));
+    });
+  }
+
+  static WEFT_DEV bool offers(const MappedWork& mine) {
+    return mine.input_shift != nullptr && mine.output_shift != nullptr;
+  }
+  WEFT_DEV void write_card(const Work& work, int peer) const {
+    const MappedWork& mine = work.mapped;
+    uint64_t card[2] = {};
+    if (offers(mine)) {
+      card[0] = reinterpret_cast<uint64_t>(work.input) + uint64_t(mine.input_shift[peer]);
+      card[1] =
+          reinterpret_cast<uint64_t>(work.output) + uint64_t(mine.output_shift[peer]) + kOffered;
     }
+    auto* slot = reinterpret_cast<uint64_t*>(flows_.out_slot(peer, flows_[peer].sent));
+    slot[0] = card[0], slot[1] = card[1];
+  }
+  WEFT_DEV void read_card(int peer) const {
+    Flow& flow = flows_[peer];
+    const auto* card = reinterpret_cast<const uint64_t*>(flows_.in_slot(peer, flow.received));
+    flow.input = reinterpret_cast<const char*>(card[0]);
+    flow.output = reinterpret_cast<char*>(card[1]);
   }
 
   // First for data, then for room.
@@ -125,6 +185,9 @@ class Simple {
   const uint32_t signature_;
   const int self_, size_;
   const Flows flows_;
+  bool mapped_ = false;
+  size_t input_at_ = 0, output_at_ = 0;
+  uint32_t loops_ = 0;
 };
 
 }  // namespace weft

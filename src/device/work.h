@@ -47,6 +47,7 @@ struct DeviceWords {
   uint64_t graph_left;  // upper half
   uint32_t graph_begun;
   uint32_t fault_reports;  // waits that gave up; the first one is in HostWords
+  uint32_t zero_copies;    // channels of operations, and receives, that took a peer's buffer
   // Operations begun before this kernel, counting empty ones, as each block counts them: a block
   // may end before another one begins. Block 0 counts for those that a kernel has not.
   uint32_t sequence[kMaxChannels];
@@ -78,6 +79,18 @@ struct DeviceComm {
   }
 };
 
+// How an operation goes when all ranks reach each other's buffers (algorithms/patterns/mapped.h).
+// What ranks do is one list of steps: kCardHops of cards, `hops` of data, kCardHops at the end.
+inline constexpr int kCardHops = 2;
+struct MappedWork {
+  const Step* steps;  // null: ranks do not ask each other
+  int32_t hops;
+  // What to add to an address in this rank's input, or output, so that a peer reaches it: by peer,
+  // zeros where addresses are the same or nobody needs it. Null: some peer cannot.
+  const int64_t* input_shift;
+  const int64_t* output_shift;
+};
+
 // One operation of a collective launch.
 struct Work {
   const void* input;
@@ -94,6 +107,7 @@ struct Work {
   const Step* steps;
   int32_t hops;
   Region region;
+  MappedWork mapped;
 };
 
 // What every kernel of a communicator is told.
@@ -115,7 +129,9 @@ struct CollectiveArgs : LaunchArgs {
 struct Task {
   enum Kind : uint8_t { kSend, kRecv, kCopy };
   const void* from;  // of a send and a copy
-  void* to;          // of a receive and a copy
+  // Of a receive and a copy. Of a send: where the receiver finds `from`, which it reads by itself;
+  // null: it cannot.
+  void* to;
   size_t bytes;
   size_t share_packs;  // of a channel, see chunks.h
   int32_t peer;
@@ -137,6 +153,9 @@ struct Flow {
   char* inbox;
   char* outbox;
   uint32_t sent, received;
+  // The peer's buffers, while all ranks reach them (simple.h).
+  const char* input;
+  char* output;
 };
 
 // Steps that a block has at hand (engine.h).

@@ -104,7 +104,8 @@ void* P2pWay::map(int peer, std::string_view offer, std::string& error) {
     error = open_access(peer);
     outbox.data = reinterpret_cast<char*>(carve) + box;
   } else {
-    outbox.segment = SegmentImport::open(context_.ranks[peer].process_hash, segment, handle, error);
+    outbox.segment = SegmentImport::open(
+        {context_.ranks[peer].process_hash, SegmentKey::kArena, segment}, handle, error);
     outbox.data = outbox.segment.base() + carve_offset + box;
   }
   if (!error.empty()) return nullptr;

@@ -2,7 +2,6 @@
 
 #include <map>
 #include <mutex>
-#include <tuple>
 #include <utility>
 
 #include "device_scope.h"
@@ -12,7 +11,7 @@
 namespace weft {
 namespace {
 
-using Key = std::tuple<uint64_t, uint32_t, int>;  // exporting process, segment, importing device
+using Key = std::pair<SegmentKey, int>;  // importing device
 
 struct Mapping {
   char* base;
@@ -34,28 +33,23 @@ Cache& cache() {
 }  // namespace
 
 SegmentImport::SegmentImport(SegmentImport&& other) noexcept
-    : base_(std::exchange(other.base_, nullptr)),
-      process_(other.process_),
-      segment_(other.segment_),
-      device_(other.device_) {}
+    : base_(std::exchange(other.base_, nullptr)), key_(other.key_), device_(other.device_) {}
 
 SegmentImport& SegmentImport::operator=(SegmentImport&& other) noexcept {
   if (this == &other) return *this;
   close();
   base_ = std::exchange(other.base_, nullptr);
-  process_ = other.process_;
-  segment_ = other.segment_;
+  key_ = other.key_;
   device_ = other.device_;
   return *this;
 }
 
-SegmentImport SegmentImport::open(uint64_t process_hash, uint32_t segment,
-                                  const hipIpcMemHandle_t& handle, std::string& error) {
+SegmentImport SegmentImport::open(const SegmentKey& what, const hipIpcMemHandle_t& handle,
+                                  std::string& error) {
   SegmentImport result;
-  result.process_ = process_hash;
-  result.segment_ = segment;
+  result.key_ = what;
   result.device_ = current_device();
-  const Key key{process_hash, segment, result.device_};
+  const Key key{what, result.device_};
   std::lock_guard lock(cache().mutex);
   auto found = cache().open.find(key);
   if (found == cache().open.end()) {
@@ -77,7 +71,7 @@ void SegmentImport::close() noexcept {
   if (!base_) return;
   base_ = nullptr;
   std::lock_guard lock(cache().mutex);
-  const auto found = cache().open.find({process_, segment_, device_});
+  const auto found = cache().open.find({key_, device_});
   if (--found->second.users > 0) return;
   try {
     DeviceScope scope(device_);

@@ -58,13 +58,9 @@ WEFT_DEV void store16(void* p, Bytes16 v) {
 
 // Lines of LL128: 64 bytes, a store of four lanes at once (device/ll128.h).
 constexpr bool kReadTwice = true;
-WEFT_DEV void meet_in_unit() {}              // the lanes of a wave go on side by side
-WEFT_DEV uint64_t vote_of_unit(bool lane) {  // of the lanes that share a unit with this one
-  constexpr unsigned kLanes = 2 * kLineLanes;
-  const unsigned first = __lane_id() / kLanes * kLanes;
-  return __builtin_amdgcn_ballot_w64(lane) >> first & ((1u << kLanes) - 1);
-}
-// What the lane `by` places on has.
+WEFT_DEV void meet_in_wave() {}  // its lanes go on side by side
+WEFT_DEV bool any_in_wave(bool lane) { return __builtin_amdgcn_ballot_w64(lane) != 0; }
+// What the lane `by` places on has, of those that share a pair of lines.
 WEFT_DEV uint32_t shift_in_unit(uint32_t value, int by) {
   return uint32_t(__builtin_amdgcn_ds_bpermute(int(__lane_id() + unsigned(by)) * 4, int(value)));
 }

@@ -23,6 +23,10 @@ inline constexpr size_t kLl128BytesPerChannel = 4 << 10;
 // Of a FIFO slot.
 inline constexpr uint32_t kMaxSliceBytes = 256 << 10;
 
+// Zero-copy from so many bytes on (device/simple.h), 0: never. Off until a machine has shown that
+// it keeps the order that reads of cacheable memory of a peer need (docs/memory-model.md, M6).
+inline constexpr size_t kZeroCopyBytes = 0;
+
 // RCCL uses LL128 on gfx942; no test of ours has run there.
 inline constexpr Legality kLl128Legality = Legality::kOnRecord;
 

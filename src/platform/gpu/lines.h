@@ -1,7 +1,10 @@
 // Lines of LL128 on a GPU: kLineLanes neighbouring lanes access one line together. Owns: what
 // src/platform/README.md says of LinePlace and its functions. Included by the device_platform.h of
 // a GPU platform, behind what it takes from there: load_line, store_line, kLineLanes, kReadTwice,
-// meet_in_unit, vote_of_unit and shift_in_unit.
+// meet_in_wave, any_in_wave and shift_in_unit.
+//
+// All lanes of a wave go through all of it together, whether or not there is a line for them: a
+// line is whole only as one access of its lanes, and lanes that have parted may stay apart.
 #pragma once
 
 namespace weft::platform {
@@ -12,6 +15,7 @@ struct LinePlace {
   size_t pair;
   int place;
   size_t index;
+  bool used;  // some lane of the pair has a pack
 };
 constexpr size_t kNoPack = ~size_t(0);
 WEFT_DEV size_t index_of(const LinePlace& at) { return at.index; }
@@ -23,33 +27,34 @@ WEFT_DEV void each_line_place(const Block& block, size_t packs, F f) {
   constexpr unsigned kLanes = 2 * kLineLanes, kPacks = kLanes - 1;
   const unsigned units = block.width() / kLanes, place = block.lane() % kLanes;
   WEFT_ROLLED
-  for (size_t pair = block.lane() / kLanes; pair * kPacks < packs; pair += units) {
-    const size_t index = pair * kPacks + place;
-    f(LinePlace{pair, int(place), place < kPacks && index < packs ? index : kNoPack});
+  for (size_t first = 0; first * kPacks < packs; first += units) {
+    const size_t pair = first + block.lane() / kLanes, index = pair * kPacks + place;
+    f(LinePlace{pair, int(place), place < kPacks && index < packs ? index : kNoPack,
+                pair * kPacks < packs});
   }
 }
-
-WEFT_DEV bool any_of_unit(bool lane) { return vote_of_unit(lane) != 0; }
 
 WEFT_DEV const void* flag_of_place(const char* pair, const LinePlace& at) {
   return pair + at.place * sizeof(Bytes16);
 }
 
-// One try; all lanes of a unit get the same answer. A line becomes visible whole, but may have come
+// One try; all lanes of a wave get the same answer. A line becomes visible whole, but may have come
 // between the accesses of its lanes where these are not one: there it is read again behind the
 // flag.
 WEFT_DEV bool load_place(const char* pair, const LinePlace& at, uint64_t flag, Bytes16& pack,
                          uint64_t& seen) {
   const char* mine = pair + at.place * sizeof(Bytes16);
-  meet_in_unit();
-  pack = load_line(mine);
-  seen = has_flag(at) ? uint64_t(pack.w[3]) << 32 | pack.w[2] : flag;
-  if (vote_of_unit(seen != flag) != 0) return false;
-  if constexpr (kReadTwice) pack = load_line(mine);
+  meet_in_wave();
+  if (at.used) pack = load_line(mine);
+  seen = at.used && has_flag(at) ? uint64_t(pack.w[3]) << 32 | pack.w[2] : flag;
+  if (any_in_wave(seen != flag)) return false;
+  if (kReadTwice && at.used) pack = load_line(mine);
   // The shared pack is lane kLineLanes-1's; its high half lies with the last lane.
   const uint32_t low = shift_in_unit(pack.w[0], kLineLanes);
   const uint32_t high = shift_in_unit(pack.w[1], kLineLanes);
-  if (at.place == kLineLanes - 1) pack.w[2] = low, pack.w[3] = high;
+  const bool shared = at.place == kLineLanes - 1;
+  pack.w[2] = shared ? low : pack.w[2];
+  pack.w[3] = shared ? high : pack.w[3];
   return true;
 }
 
@@ -57,10 +62,13 @@ WEFT_DEV void store_place(char* pair, const LinePlace& at, uint64_t flag, const 
   Bytes16 line = pack;
   const uint32_t low = shift_in_unit(pack.w[2], -kLineLanes);
   const uint32_t high = shift_in_unit(pack.w[3], -kLineLanes);
-  if (at.place == 2 * kLineLanes - 1) line.w[0] = low, line.w[1] = high;
-  if (has_flag(at)) line.w[2] = uint32_t(flag), line.w[3] = uint32_t(flag >> 32);
-  meet_in_unit();
-  store_line(pair + at.place * sizeof(Bytes16), line);
+  const bool last = at.place == 2 * kLineLanes - 1;
+  line.w[0] = last ? low : line.w[0];
+  line.w[1] = last ? high : line.w[1];
+  line.w[2] = has_flag(at) ? uint32_t(flag) : line.w[2];
+  line.w[3] = has_flag(at) ? uint32_t(flag >> 32) : line.w[3];
+  meet_in_wave();
+  if (at.used) store_line(pair + at.place * sizeof(Bytes16), line);
 }
 
 }  // namespace weft::platform

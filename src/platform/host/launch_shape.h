@@ -22,6 +22,9 @@ inline constexpr size_t kLl128BytesPerChannel = 8 << 10;
 // loop.
 inline constexpr uint32_t kMaxSliceBytes = 128 << 10;
 
+// Zero-copy from so many bytes on (device/simple.h), 0: never.
+inline constexpr size_t kZeroCopyBytes = 1 << 20;
+
 inline constexpr Legality kLl128Legality = Legality::kProven;
 
 // What a message costs over a protocol, for the choice among algorithms (algorithms/select.h): one

@@ -48,16 +48,11 @@ WEFT_DEV void store16(void* p, Bytes16 v) {
 
 // Lines of LL128: 128 bytes, a store of eight lanes at once (device/ll128.h).
 constexpr bool kReadTwice = false;
-WEFT_DEV unsigned unit_lanes() {  // of the wave, those that share a unit with this lane
-  constexpr unsigned kLanes = 2 * kLineLanes;
-  return ((1u << kLanes) - 1) << (threadIdx.x % 32 / kLanes * kLanes);
-}
-// The lanes of a unit go on side by side: a line is whole only as one access of its lanes.
-WEFT_DEV void meet_in_unit() { __syncwarp(unit_lanes()); }
-WEFT_DEV unsigned vote_of_unit(bool lane) { return __ballot_sync(unit_lanes(), lane); }
-// What the lane `by` places on has.
+WEFT_DEV void meet_in_wave() { __syncwarp(); }
+WEFT_DEV bool any_in_wave(bool lane) { return __any_sync(~0u, lane) != 0; }
+// What the lane `by` places on has, of those that share a pair of lines.
 WEFT_DEV uint32_t shift_in_unit(uint32_t value, int by) {
-  return __shfl_sync(unit_lanes(), value, threadIdx.x + unsigned(by), 2 * kLineLanes);
+  return __shfl_sync(~0u, value, threadIdx.x + unsigned(by), 2 * kLineLanes);
 }
 
 // Lines of 16 bytes: each 8-byte half becomes visible whole.

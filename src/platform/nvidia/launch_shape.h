@@ -21,6 +21,9 @@ inline constexpr size_t kLl128BytesPerChannel = 4 << 10;
 // Of a FIFO slot: long enough that the fence and the flag of a slice are small beside its bytes.
 inline constexpr uint32_t kMaxSliceBytes = 128 << 10;
 
+// Zero-copy from so many bytes on (device/simple.h), 0: never.
+inline constexpr size_t kZeroCopyBytes = 1 << 20;
+
 // On two H200 lines of LL128 were seen torn, 1 in some 10^7: the flag new, 112 bytes before it old
 // (docs/performance.md).
 inline constexpr Legality kLl128Legality = Legality::kUnknown;

@@ -2,8 +2,11 @@
 #include "../../support/test_main.h"
 #include "counters_process.h"
 #include "random_process.h"
+#include "zero_copy_process.h"
 
 int main(int argc, char** argv) {
   using namespace weft::test;
-  return test_main(argc, argv, {{"random", run_random_process}, {"counters", run_counters}});
+  return test_main(
+      argc, argv,
+      {{"random", run_random_process}, {"counters", run_counters}, {"zero_copy", run_zero_copy}});
 }

@@ -51,6 +51,7 @@ class Generator {
     set("WEFT_RANDOM_GRID", one_in(2) ? "0" : std::to_string(1 + below(1'000'000)));
     set("NCCL_MAX_NCHANNELS", one_of({"64", "1", "3", "8"}));
     set("NCCL_BUFFSIZE", one_of({"4194304", "65536"}));
+    set("WEFT_ZERO_COPY", one_of({"0", "1", "1", "4096"}));
     if (!threads_) set("NCCL_P2P_DISABLE", one_of({"0", "0", "1"}));
   }
 

@@ -277,21 +277,43 @@ static inline hipError_t hipPointerGetAttributes(hipPointerAttribute_t* out, con
   return cudaSuccess;
 }
 
-/* The runtime has no such call; the driver's function is asked for through it. */
+/* The runtime has no such calls; the driver's functions are asked for through it. */
+static inline hipError_t weft_hip_driver_function(const char* name, void** function) {
+  enum cudaDriverEntryPointQueryResult found;
+  const cudaError_t code =
+      cudaGetDriverEntryPointByVersion(name, function, 12000, cudaEnableDefault, &found);
+  if (code != cudaSuccess) return code;
+  return found == cudaDriverEntryPointSuccess ? cudaSuccess : cudaErrorNotSupported;
+}
 static inline hipError_t hipMemGetAddressRange(hipDeviceptr_t* base, size_t* bytes,
                                                hipDeviceptr_t p) {
   typedef int (*Function)(unsigned long long*, size_t*, unsigned long long);
-  void* function = NULL;
-  enum cudaDriverEntryPointQueryResult found;
+  static void* function = NULL; /* the same whoever asks first */
   unsigned long long start = 0;
-  const cudaError_t code = cudaGetDriverEntryPointByVersion("cuMemGetAddressRange", &function,
-                                                            12000, cudaEnableDefault, &found);
+  const cudaError_t code =
+      function != NULL ? cudaSuccess : weft_hip_driver_function("cuMemGetAddressRange", &function);
   if (code != cudaSuccess) return code;
-  if (found != cudaDriverEntryPointSuccess) return cudaErrorNotSupported;
   if (((Function)function)(&start, bytes, (unsigned long long)(size_t)p) != 0)
     return cudaErrorInvalidValue;
   *base = (hipDeviceptr_t)(size_t)start;
   return cudaSuccess;
+}
+
+/* Those that the library asks for, by the driver's numbers. */
+typedef enum hipPointer_attribute {
+  HIP_POINTER_ATTRIBUTE_BUFFER_ID = 7,
+  HIP_POINTER_ATTRIBUTE_IS_LEGACY_HIP_IPC_CAPABLE = 10
+} hipPointer_attribute;
+static inline hipError_t hipPointerGetAttribute(void* data, hipPointer_attribute attribute,
+                                                hipDeviceptr_t p) {
+  typedef int (*Function)(void*, int, unsigned long long);
+  static void* function = NULL;
+  const cudaError_t code =
+      function != NULL ? cudaSuccess : weft_hip_driver_function("cuPointerGetAttribute", &function);
+  if (code != cudaSuccess) return code;
+  return ((Function)function)(data, attribute, (unsigned long long)(size_t)p) == 0
+             ? cudaSuccess
+             : cudaErrorInvalidValue;
 }
 
 static inline hipError_t hipGetDeviceProperties(hipDeviceProp_t* out, int device) {

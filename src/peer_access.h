@@ -1,0 +1,105 @@
+// Buffers of the program that every peer reaches (zero-copy, device/simple.h). Owns: which
+// allocations of this rank peers have mapped, at which addresses, and what this rank has mapped of
+// theirs. Does not own: the vote, which is in the cards of each operation.
+//
+// In one process addresses are the same. To other processes an allocation is offered when a large
+// operation first uses it: a thread of our own exports it, peers map it, and once all have answered
+// later operations go without copies. Nothing of this is waited for. An allocation is known by the
+// number that the runtime gives it, so memory that was freed is never taken for what lies there
+// now.
+//
+// Thread rule: shifts() and zeros() from one thread at a time (launch_mutex).
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "bootstrap/bootstrap.h"
+#include "pointer_info.h"
+#include "state_memory.h"
+#include "transport/links.h"
+#include "transport/segment_import.h"
+
+namespace weft {
+
+class PeerAccess {
+ public:
+  // On the current device; references are to outlive this. Throws Error.
+  PeerAccess(Bootstrap& bootstrap, const Links& links, const std::vector<RankInfo>& ranks);
+  ~PeerAccess();
+  PeerAccess(const PeerAccess&) = delete;
+  PeerAccess& operator=(const PeerAccess&) = delete;
+
+  // By peer, in device memory: what to add to an address of [begin, begin + bytes) so that the peer
+  // reaches it. Null: not all peers reach it, or not yet.
+  const int64_t* shifts(const void* begin, size_t bytes);
+  // Where that peer reaches [begin, begin + bytes); null: not, or not yet.
+  void* address_for(int peer, const void* begin, size_t bytes);
+  // For a buffer that no peer needs.
+  const int64_t* zeros() const { return table(0); }
+
+  // No more exports and imports: the bootstrap may go.
+  void stop() noexcept;
+
+ private:
+  enum class State { kOffered, kReached, kRefused };
+  struct Binding {
+    Allocation allocation;
+    State state;
+    // Of kReached:
+    uint32_t table = 0;
+    std::vector<int64_t> shift;  // the same; empty: zeros
+  };
+  struct Offer {  // that peers have not all answered yet
+    std::vector<int64_t> shift;
+    int answers = 0;
+    bool refused = false;
+  };
+  struct Message;
+
+  const int64_t* table(uint32_t index) const {
+    return reinterpret_cast<const int64_t*>(tables_.on_device()) + size_t(index) * peers_.size();
+  }
+  const Binding* reached(const void* begin, size_t bytes);
+  Binding first_sight(uint64_t id, const void* begin);
+  void forget_freed();
+  void wake();
+
+  // Of the thread.
+  void run();
+  bool exchange();
+  void tell(int peer, const Message& message);
+  void tell_all(const Message& message);
+  void hear(int peer, const Message& message);
+  void offer(uint64_t id, const Allocation& allocation);
+  void answer(int peer, const Message& message);
+  void take_answer(int peer, const Message& message);
+  void conclude(uint64_t id, Offer& offer);
+  void refuse(uint64_t id, const std::string& why);
+
+  Bootstrap& bootstrap_;
+  const int rank_, device_;
+  const std::vector<uint64_t> peers_;  // by rank: its process; 0: this one
+  const StateMemory tables_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unordered_map<uint64_t, Binding> bindings_;
+  std::vector<uint64_t> to_offer_, to_drop_;
+  uint32_t tables_used_ = 1;
+  std::vector<uint32_t> free_tables_;
+  bool awake_ = false, stop_ = false;
+  std::thread thread_;
+
+  // Of the thread alone.
+  std::map<uint64_t, Offer> offers_;
+  std::map<std::pair<int, uint64_t>, SegmentImport> imports_;  // by peer and its number
+};
+
+}  // namespace weft

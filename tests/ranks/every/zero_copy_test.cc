@@ -1,0 +1,176 @@
+// Operations whose ranks read and write each other's buffers: that they do, where they can; that all
+// ranks go the ordinary way together where one cannot; and that memory which was freed is not taken
+// for what lies at its address now.
+#include <iostream>
+
+#include "../../support/child_processes.h"
+#include "../../support/local_ranks.h"
+#include "../../support/unique_id_text.h"
+#include "../../unit/scoped_log.h"
+#include "communicator.h"
+#include "rank_operation.h"
+#include "zero_copy_process.h"
+
+namespace weft::test {
+namespace {
+
+constexpr int kRanks = 3;
+
+// Channels of operations so far on which this rank and its peers used each other's buffers.
+uint32_t zero_copies(ncclComm_t comm) {
+  const auto inside = communicator_of(comm, "zero_copies");
+  const auto reading = inside->device_state->read_words(std::chrono::seconds(10));
+  if (reading.words == nullptr) throw std::runtime_error("the device does not answer");
+  return reading.words->zero_copies;
+}
+
+// From the first byte on, over Simple.
+class Always {
+ private:
+  ScopedEnv zero_copy_{"WEFT_ZERO_COPY", "1"}, algorithm_{"NCCL_ALGO", "Direct"},
+      protocol_{"NCCL_PROTO", "Simple"}, limit_{"WEFT_TIMEOUT", "60"};
+};
+
+Operation operation(Call call, size_t count = 4'096) {
+  Operation o;
+  o.call = call;
+  o.count = count;
+  o.root = 1;
+  if (call == Call::kMessages)
+    o.messages = {{0, 1, count}, {1, 0, count}, {2, 2, count}, {1, 2, count}, {1, 2, count / 3}};
+  if (call == Call::kAlltoAllv)
+    for (int from = 0; from < kRanks; ++from)
+      for (int to = 0; to < kRanks; ++to) o.messages.push_back({from, to, count});
+  return o;
+}
+
+// `skewed`: the rank whose buffers start 4 bytes behind a multiple of 16, -1: none.
+std::vector<uint32_t> run(const LocalRanks& ranks, const Operation& what, int skewed = -1) {
+  std::vector<std::unique_ptr<RankOperation>> parts;
+  std::vector<uint32_t> counts;
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    const LocalRanks::OnDevice scope(rank);
+    Operation own = what;
+    if (rank == skewed) own.send_offset = own.receive_offset = 1;
+    parts.push_back(std::make_unique<RankOperation>(own, rank, ranks.size()));
+    counts.push_back(zero_copies(ranks.comm(rank)));
+  }
+  require_ok(ncclGroupStart(), "ncclGroupStart");
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    parts[size_t(rank)]->issue(ranks.comm(rank), ranks.stream(rank));
+  require_ok(ncclGroupEnd(), "ncclGroupEnd");
+  ranks.synchronize();
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    EXPECT_EQ(parts[size_t(rank)]->check(), "");
+    counts[size_t(rank)] = zero_copies(ranks.comm(rank)) - counts[size_t(rank)];
+  }
+  return counts;
+}
+
+TEST(ZeroCopy, OfEveryCall) {
+  const Always settings;
+  const LocalRanks ranks(kRanks);
+  for (int call = 0; call < kCallCount; ++call) {
+    const Operation what = operation(Call(call));
+    SCOPED_TRACE(what.text());
+    const std::vector<uint32_t> counts = run(ranks, what);
+    if (has_messages(Call(call))) {
+      EXPECT_GT(counts[1], 0u);  // it receives
+    } else {
+      EXPECT_GT(counts[0], 0u);
+      EXPECT_EQ(counts, std::vector<uint32_t>(kRanks, counts[0]));
+    }
+  }
+}
+
+TEST(ZeroCopy, AllRanksGoTheOrdinaryWayForOne) {
+  const Always settings;
+  const LocalRanks ranks(kRanks);
+  for (const Call call : {Call::kAllReduce, Call::kAlltoAll, Call::kAllGather})
+    for (int skewed = 0; skewed < kRanks; ++skewed) {
+      const Operation what = operation(call);
+      SCOPED_TRACE(what.text());
+      EXPECT_EQ(run(ranks, what, skewed), std::vector<uint32_t>(kRanks, 0));
+    }
+}
+
+TEST(ZeroCopy, NotOfWhatItCannotDo) {
+  const Always settings;
+  const LocalRanks ranks(kRanks);
+  Operation scaled = operation(Call::kAllReduce);
+  scaled.scalar = Scalar::kHost;  // of each rank's own
+  Operation overlapping = operation(Call::kAlltoAll);
+  overlapping.in_place = true;
+  for (const Operation& what : {operation(Call::kAllReduce, 4'095), scaled, overlapping}) {
+    SCOPED_TRACE(what.text());
+    EXPECT_EQ(run(ranks, what), std::vector<uint32_t>(kRanks, 0));
+  }
+}
+
+TEST(ZeroCopy, FromTheBytesThatAreSet) {
+  const Always settings;
+  const ScopedEnv from("WEFT_ZERO_COPY", "16K");
+  const LocalRanks ranks(kRanks);
+  EXPECT_EQ(run(ranks, operation(Call::kAllReduce, 4'092)), std::vector<uint32_t>(kRanks, 0));
+  EXPECT_GT(run(ranks, operation(Call::kAllReduce, 4'096))[0], 0u);
+  const ScopedEnv never("WEFT_ZERO_COPY", "0");
+  const LocalRanks others(kRanks);
+  EXPECT_EQ(run(others, operation(Call::kAllReduce, 1 << 20)), std::vector<uint32_t>(kRanks, 0));
+}
+
+// ---- Processes: a buffer is mapped by and by ----
+
+// Until it goes without copies; all ranks see that of the same operation.
+void repeat_until_mapped(ncclComm_t comm, hipStream_t stream, RankOperation& part) {
+  const uint32_t before = zero_copies(comm);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (zero_copies(comm) == before) {
+    if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("never mapped");
+    part.refill();
+    part.issue(comm, stream);
+    require_hip(hipStreamSynchronize(stream), "hipStreamSynchronize");
+    if (const std::string wrong = part.check(); !wrong.empty()) throw std::runtime_error(wrong);
+  }
+}
+
+void be_a_rank(int rank, const std::string& id_text) {
+  const Always settings;
+  require_hip(hipSetDevice(rank), "hipSetDevice");
+  ncclComm_t comm = nullptr;
+  require_ok(ncclCommInitRank(&comm, kRanks, from_hex(id_text), rank), "ncclCommInitRank");
+  hipStream_t stream = nullptr;
+  require_hip(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking), "hipStreamCreate");
+  for (int round = 0; round < 3; ++round)  // at addresses that were others' before
+    for (const Call call : {Call::kAllReduce, Call::kAllGather, Call::kBroadcast}) {
+      Operation what = operation(call, 4'096 << round);
+      what.seed = uint64_t(round + 1);
+      RankOperation part(what, rank, kRanks);
+      repeat_until_mapped(comm, stream, part);
+    }
+  require_hip(hipStreamDestroy(stream), "hipStreamDestroy");
+  require_ok(ncclCommDestroy(comm), "ncclCommDestroy");
+}
+
+TEST(ZeroCopy, BetweenProcesses) {
+  ncclUniqueId id;
+  require_ok(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  ChildProcesses children;
+  for (int rank = 0; rank < kRanks; ++rank)
+    children.start({"zero_copy", std::to_string(rank), to_hex(id)});
+  for (const ChildResult& child : children.collect(std::chrono::seconds(120)))
+    EXPECT_TRUE(child.ok()) << child.output;
+}
+
+}  // namespace
+
+int run_zero_copy(const std::vector<std::string>& arguments) {
+  try {
+    be_a_rank(std::stoi(arguments.at(0)), arguments.at(1));
+    return 0;
+  } catch (const std::exception& error) {
+    std::cout << error.what() << std::endl;
+    return 1;
+  }
+}
+
+}  // namespace weft::test
