@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr uint32_t kTag = 0x6d617073;
-constexpr uint32_t kTables = 1024;  // allocations in use at a time; the first table holds zeros
+constexpr uint32_t kEntries = 4096;  // allocations in use at a time; the first one has no shifts
 constexpr std::chrono::seconds kCopyLimit{20};
 // The thread listens so long after the last operation that might gain, at this interval.
 constexpr milliseconds kListen{2000}, kPoll{1};
@@ -31,13 +31,15 @@ std::vector<uint64_t> other_processes(const Links& links, const std::vector<Rank
   return processes;
 }
 
-void copy_to_device(const void* to, const std::vector<int64_t>& from) {
+void copy_to_device(void* to, const void* from, size_t bytes) {
   SideStream stream;
-  const size_t bytes = from.size() * sizeof(int64_t);
-  hip_check(hipMemcpyAsync(const_cast<void*>(to), from.data(), bytes, hipMemcpyHostToDevice,
-                           stream.get()),
+  hip_check(hipMemcpyAsync(to, from, bytes, hipMemcpyHostToDevice, stream.get()),
             "copying {} bytes to the device", bytes);
   hip_check(stream.wait(kCopyLimit), "waiting for a copy of {} bytes to the device", bytes);
+}
+void set_reached(Reach* reach, bool reached) {
+  const uint64_t word = reached ? 1 : 0;
+  copy_to_device(&reach->reached, &word, sizeof word);
 }
 
 }  // namespace
@@ -56,9 +58,13 @@ PeerAccess::PeerAccess(Bootstrap& bootstrap, const Links& links, const std::vect
       rank_(bootstrap.rank()),
       device_(current_device()),
       peers_(other_processes(links, ranks)),
-      tables_(kTables * ranks.size() * sizeof(int64_t), 0) {
-  copy_to_device(zeros(), std::vector<int64_t>(ranks.size()));
+      entries_(kEntries * entry_bytes(), 0) {
+  const std::vector<char> zeros(kEntries * entry_bytes());
+  copy_to_device(entry(0), zeros.data(), zeros.size());
+  set_reached(entry(0), true);
 }
+
+bool PeerAccess::alone() const { return std::ranges::count(peers_, 0u) == std::ssize(peers_); }
 
 PeerAccess::~PeerAccess() { stop(); }
 
@@ -71,29 +77,29 @@ void PeerAccess::stop() noexcept {
   if (thread_.joinable()) thread_.join();
 }
 
-const int64_t* PeerAccess::shifts(const void* begin, size_t bytes) {
+const Reach* PeerAccess::reach(const void* begin, size_t bytes) {
   const std::lock_guard lock(mutex_);
-  const Binding* binding = reached(begin, bytes);
-  return binding == nullptr ? nullptr : table(binding->table);
+  const Binding* binding = binding_of(begin, bytes);
+  return binding == nullptr ? nullptr : entry(binding->entry);
 }
 
 void* PeerAccess::address_for(int peer, const void* begin, size_t bytes) {
   const std::lock_guard lock(mutex_);
-  const Binding* binding = reached(begin, bytes);
-  if (binding == nullptr) return nullptr;
+  const Binding* binding = binding_of(begin, bytes);
+  if (binding == nullptr || binding->state != State::kReached) return nullptr;
   const int64_t shift = binding->shift.empty() ? 0 : binding->shift[size_t(peer)];
   return reinterpret_cast<void*>(reinterpret_cast<intptr_t>(begin) + shift);
 }
 
-const PeerAccess::Binding* PeerAccess::reached(const void* begin, size_t bytes) {
+const PeerAccess::Binding* PeerAccess::binding_of(const void* begin, size_t bytes) {
   const uint64_t id = buffer_id(begin);
   if (id == 0) return nullptr;
   auto found = bindings_.find(id);
   if (found == bindings_.end()) found = bindings_.emplace(id, first_sight(id, begin)).first;
   const Binding& binding = found->second;
   wake();
-  const bool holds = binding.allocation.holds(begin, bytes);
-  return binding.state == State::kReached && holds ? &binding : nullptr;
+  const bool usable = binding.state != State::kRefused && binding.allocation.holds(begin, bytes);
+  return usable ? &binding : nullptr;
 }
 
 PeerAccess::Binding PeerAccess::first_sight(uint64_t id, const void* begin) {
@@ -101,10 +107,17 @@ PeerAccess::Binding PeerAccess::first_sight(uint64_t id, const void* begin) {
   forget_freed();
   if (!allocation.plain || allocation.device != device_)
     return {allocation, State::kRefused, 0, {}};
-  if (std::ranges::count(peers_, 0u) == std::ssize(peers_))
-    return {allocation, State::kReached, 0, {}};
+  if (alone()) return {allocation, State::kReached, 0, {}};
+  uint32_t index = entries_used_;
+  if (!free_entries_.empty()) {
+    index = free_entries_.back();
+    free_entries_.pop_back();
+  } else if (entries_used_++ >= kEntries) {
+    entries_used_ = kEntries;
+    return {allocation, State::kRefused, 0, {}};
+  }
   to_offer_.push_back(id);
-  return {allocation, State::kOffered, 0, {}};
+  return {allocation, State::kOffered, index, {}};
 }
 
 // Peers give back what they mapped of memory that is no more.
@@ -112,17 +125,14 @@ void PeerAccess::forget_freed() {
   std::erase_if(bindings_, [&](const auto& each) {
     const auto& [id, binding] = each;
     if (buffer_id(binding.allocation.base) == id) return false;
-    if (binding.table != 0) {
-      free_tables_.push_back(binding.table);
-      to_drop_.push_back(id);
-    }
+    if (binding.entry != 0) to_drop_.emplace_back(id, binding.entry);
     return true;
   });
 }
 
 // The thread listens again.
 void PeerAccess::wake() {
-  if (awake_ || stop_ || std::ranges::count(peers_, 0u) == std::ssize(peers_)) return;
+  if (awake_ || stop_ || alone()) return;
   awake_ = true;
   try {
     if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
@@ -163,7 +173,7 @@ void PeerAccess::run() {
 // One round of what is to be said and heard; whether there was anything.
 bool PeerAccess::exchange() {
   std::vector<std::pair<uint64_t, Allocation>> offers;
-  std::vector<uint64_t> drops;
+  std::vector<std::pair<uint64_t, uint32_t>> drops;
   {
     const std::lock_guard lock(mutex_);
     for (const uint64_t id : to_offer_)
@@ -173,7 +183,7 @@ bool PeerAccess::exchange() {
     drops.swap(to_drop_);
   }
   for (const auto& [id, allocation] : offers) offer(id, allocation);
-  for (const uint64_t id : drops) tell_all({Message::kDrop, id, 0, {}});
+  for (const auto& [id, index] : drops) drop(id, index);
   bool heard = false;
   for (int peer = 0; peer < int(peers_.size()); ++peer) {
     std::vector<std::byte> bytes;
@@ -242,34 +252,31 @@ void PeerAccess::take_answer(int peer, const Message& message) {
 // All peers have answered.
 void PeerAccess::conclude(uint64_t id, Offer& offer) {
   if (offer.refused) return refuse(id, "a peer cannot map it");
-  uint32_t index = 0;
+  Reach* reach = nullptr;
   {
     const std::lock_guard lock(mutex_);
     const auto found = bindings_.find(id);
-    if (found != bindings_.end() && (!free_tables_.empty() || tables_used_ < kTables)) {
-      index = tables_used_;
-      if (free_tables_.empty()) {
-        ++tables_used_;
-      } else {
-        index = free_tables_.back();
-        free_tables_.pop_back();
-      }
+    if (found != bindings_.end()) {
+      reach = entry(found->second.entry);
       for (size_t peer = 0; peer < peers_.size(); ++peer)
         if (peers_[peer] != 0) offer.shift[peer] -= int64_t(found->second.allocation.base);
     }
   }
-  if (index == 0) return refuse(id, "it was freed, or too many are mapped");
-  copy_to_device(table(index), offer.shift);
+  if (reach == nullptr) return refuse(id, "it was freed");
+  copy_to_device(reach->shift, offer.shift.data(), offer.shift.size() * sizeof(int64_t));
+  set_reached(reach, true);
   const std::lock_guard lock(mutex_);
   const auto found = bindings_.find(id);
-  if (found == bindings_.end()) {  // freed in between
-    free_tables_.push_back(index);
-    to_drop_.push_back(id);
-    return;
-  }
-  found->second.table = index;
+  if (found == bindings_.end()) return;  // freed meanwhile: it is among those to drop
   found->second.shift = std::move(offer.shift);
   found->second.state = State::kReached;
+}
+
+void PeerAccess::drop(uint64_t id, uint32_t index) {
+  set_reached(entry(index), false);
+  tell_all({Message::kDrop, id, 0, {}});
+  const std::lock_guard lock(mutex_);
+  free_entries_.push_back(index);
 }
 
 void PeerAccess::refuse(uint64_t id, const std::string& why) {

@@ -8,7 +8,9 @@
 // number that the runtime gives it, so memory that was freed is never taken for what lies there
 // now.
 //
-// Thread rule: shifts() and zeros() from one thread at a time (launch_mutex).
+// A buffer that a graph was captured with must stay allocated as long as the graph is used.
+//
+// Thread rule: any thread.
 #pragma once
 
 #include <condition_variable>
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "bootstrap/bootstrap.h"
+#include "device/work.h"
 #include "pointer_info.h"
 #include "state_memory.h"
 #include "transport/links.h"
@@ -36,13 +39,13 @@ class PeerAccess {
   PeerAccess(const PeerAccess&) = delete;
   PeerAccess& operator=(const PeerAccess&) = delete;
 
-  // By peer, in device memory: what to add to an address of [begin, begin + bytes) so that the peer
-  // reaches it. Null: not all peers reach it, or not yet.
-  const int64_t* shifts(const void* begin, size_t bytes);
+  // How peers reach [begin, begin + bytes), now or by and by; an address of the device. Null:
+  // never.
+  const Reach* reach(const void* begin, size_t bytes);
   // Where that peer reaches [begin, begin + bytes); null: not, or not yet.
   void* address_for(int peer, const void* begin, size_t bytes);
   // For a buffer that no peer needs.
-  const int64_t* zeros() const { return table(0); }
+  const Reach* not_needed() const { return entry(0); }
 
   // No more exports and imports: the bootstrap may go.
   void stop() noexcept;
@@ -51,10 +54,9 @@ class PeerAccess {
   enum class State { kOffered, kReached, kRefused };
   struct Binding {
     Allocation allocation;
-    State state;
-    // Of kReached:
-    uint32_t table = 0;
-    std::vector<int64_t> shift;  // the same; empty: zeros
+    State state = State::kRefused;
+    uint32_t entry = 0;          // of what is not refused; 0: no shifts
+    std::vector<int64_t> shift;  // of kReached, by rank; empty: no shifts
   };
   struct Offer {  // that peers have not all answered yet
     std::vector<int64_t> shift;
@@ -63,11 +65,13 @@ class PeerAccess {
   };
   struct Message;
 
-  const int64_t* table(uint32_t index) const {
-    return reinterpret_cast<const int64_t*>(tables_.on_device()) + size_t(index) * peers_.size();
+  size_t entry_bytes() const { return sizeof(uint64_t) + peers_.size() * sizeof(int64_t); }
+  Reach* entry(uint32_t index) const {
+    return reinterpret_cast<Reach*>(entries_.on_device() + index * entry_bytes());
   }
-  const Binding* reached(const void* begin, size_t bytes);
+  const Binding* binding_of(const void* begin, size_t bytes);
   Binding first_sight(uint64_t id, const void* begin);
+  bool alone() const;  // all peers are of this process
   void forget_freed();
   void wake();
 
@@ -82,18 +86,20 @@ class PeerAccess {
   void take_answer(int peer, const Message& message);
   void conclude(uint64_t id, Offer& offer);
   void refuse(uint64_t id, const std::string& why);
+  void drop(uint64_t id, uint32_t entry);
 
   Bootstrap& bootstrap_;
   const int rank_, device_;
   const std::vector<uint64_t> peers_;  // by rank: its process; 0: this one
-  const StateMemory tables_;
+  const StateMemory entries_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_map<uint64_t, Binding> bindings_;
-  std::vector<uint64_t> to_offer_, to_drop_;
-  uint32_t tables_used_ = 1;
-  std::vector<uint32_t> free_tables_;
+  std::vector<uint64_t> to_offer_;
+  std::vector<std::pair<uint64_t, uint32_t>> to_drop_;  // with their entries
+  uint32_t entries_used_ = 1;
+  std::vector<uint32_t> free_entries_;
   bool awake_ = false, stop_ = false;
   std::thread thread_;
 

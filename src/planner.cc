@@ -158,15 +158,15 @@ MappedWork mapped_work(Communicator& comm, const Request& request) {
   const Touched touched = touched_by_others(request.collective, at);
   const BufferShape shape = buffer_shape(request.collective, at.is_root());
   const bool fits = mapped_in_place(request.collective) || request.input != request.output;
-  const auto shifts = [&](bool needed, const void* buffer, Segments segments) -> const int64_t* {
-    if (!needed) return access.zeros();
+  const auto reach = [&](bool needed, const void* buffer, Segments segments) -> const Reach* {
+    if (!needed) return access.not_needed();
     if (!fits || reinterpret_cast<uintptr_t>(buffer) % kPackBytes != 0) return nullptr;
-    return access.shifts(buffer, bytes_of(request, segments, comm.size()));
+    return access.reach(buffer, bytes_of(request, segments, comm.size()));
   };
   return {comm.device_state->steps.find_mapped(request.collective, request.root),
           mapped_hops(request.collective, comm.size()),
-          shifts(touched.input, request.input, shape.input),
-          shifts(touched.output, request.output, shape.output)};
+          reach(touched.input, request.input, shape.input),
+          reach(touched.output, request.output, shape.output)};
 }
 
 Work make_work(Communicator& comm, const Request& request, const Way& way, const OpArg& op) {

@@ -49,10 +49,10 @@ class Simple {
   // know whether mapped() holds. Of the last steps there is nothing to move.
   WEFT_DEV void move_cards(const Work& work, const Step& step) {
     if (mapped_) return;
-    if (step.send.any()) return each_other([&](int peer) { write_card(work, peer); });
+    if (step.send.any()) return write_cards(work);
     each_other([&](int peer) { read_card(peer); });
     block_.sync();
-    mapped_ = offers(work.mapped);
+    mapped_ = offered();
     flows_.each_peer(step.recv, [&](int peer) { mapped_ &= flows_[peer].output != nullptr; });
     if (mapped_ && block_.leader()) flows_.note_zero_copy();
   }
@@ -139,19 +139,30 @@ class Simple {
     });
   }
 
-  static WEFT_DEV bool offers(const MappedWork& mine) {
-    return mine.input_shift != nullptr && mine.output_shift != nullptr;
+  // The host may say so any time: one look, and all peers are told the same.
+  WEFT_DEV void look_whether_reached(const MappedWork& mine) const {
+    const bool may = mine.input != nullptr && mine.output != nullptr;
+    const bool reached = may && platform::poll64(&mine.input->reached) != 0 &&
+                         platform::poll64(&mine.output->reached) != 0;
+    flows_[self_].output = reinterpret_cast<char*>(size_t(reached ? kOffered : 0));
   }
-  WEFT_DEV void write_card(const Work& work, int peer) const {
-    const MappedWork& mine = work.mapped;
-    uint64_t card[2] = {};
-    if (offers(mine)) {
-      card[0] = reinterpret_cast<uint64_t>(work.input) + uint64_t(mine.input_shift[peer]);
-      card[1] =
-          reinterpret_cast<uint64_t>(work.output) + uint64_t(mine.output_shift[peer]) + kOffered;
-    }
-    auto* slot = reinterpret_cast<uint64_t*>(flows_.out_slot(peer, flows_[peer].sent));
-    slot[0] = card[0], slot[1] = card[1];
+  WEFT_DEV bool offered() const { return flows_[self_].output != nullptr; }
+  static WEFT_DEV uint64_t address_at(const void* buffer, const Reach& reach, int peer) {
+    const auto* shift = reinterpret_cast<const uint64_t*>(&reach.shift[peer]);
+    return reinterpret_cast<uint64_t>(buffer) + platform::poll64(shift);
+  }
+  WEFT_DEV void write_cards(const Work& work) const {
+    if (block_.leader()) look_whether_reached(work.mapped);
+    block_.sync();
+    each_other([&](int peer) {
+      uint64_t card[2] = {};
+      if (offered()) {
+        card[0] = address_at(work.input, *work.mapped.input, peer);
+        card[1] = address_at(work.output, *work.mapped.output, peer) + kOffered;
+      }
+      auto* slot = reinterpret_cast<uint64_t*>(flows_.out_slot(peer, flows_[peer].sent));
+      slot[0] = card[0], slot[1] = card[1];
+    });
   }
   WEFT_DEV void read_card(int peer) const {
     Flow& flow = flows_[peer];

@@ -79,16 +79,22 @@ struct DeviceComm {
   }
 };
 
+// What to add to an address of a buffer so that a peer reaches it, in device memory. The host
+// writes the numbers, then `reached`, while kernels run.
+struct Reach {
+  uint64_t reached;  // not 0: by all peers
+  int64_t shift[1];  // [size], by rank
+};
+
 // How an operation goes when all ranks reach each other's buffers (algorithms/patterns/mapped.h).
 // What ranks do is one list of steps: kCardHops of cards, `hops` of data, kCardHops at the end.
 inline constexpr int kCardHops = 2;
 struct MappedWork {
   const Step* steps;  // null: ranks do not ask each other
   int32_t hops;
-  // What to add to an address in this rank's input, or output, so that a peer reaches it: by peer,
-  // zeros where addresses are the same or nobody needs it. Null: some peer cannot.
-  const int64_t* input_shift;
-  const int64_t* output_shift;
+  // Where peers reach this rank's input and output. Null: they do not.
+  const Reach* input;
+  const Reach* output;
 };
 
 // One operation of a collective launch.
@@ -153,7 +159,7 @@ struct Flow {
   char* inbox;
   char* outbox;
   uint32_t sent, received;
-  // The peer's buffers, while all ranks reach them (simple.h).
+  // The peer's buffers, while all ranks reach them (simple.h); of this rank: whether it offers its.
   const char* input;
   char* output;
 };

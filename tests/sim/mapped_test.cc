@@ -1,6 +1,6 @@
-// Zero-copy patterns for 2 to 64 places and every root: every output chunk is written once, with the
-// right contributions; and, with outputs in the place of inputs, nothing is read that another place
-// may have written already, since no place waits for another one between its steps.
+// Zero-copy patterns for 2 to 64 places and every root: every output chunk is written once, with
+// the right contributions; and, with outputs in the place of inputs, nothing is read that another
+// place may have written already, since no place waits for another one between its steps.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ struct Access {
 };
 
 struct Trace {
-  std::vector<Access> reads, writes;                    // of inputs, of outputs
-  std::map<std::pair<int, int>, Expected> outputs;      // by place and chunk
+  std::vector<Access> reads, writes;                // of inputs, of outputs
+  std::map<std::pair<int, int>, Expected> outputs;  // by place and chunk
   std::map<std::pair<int, int>, int> times_written;
 };
 
@@ -117,7 +117,7 @@ void check(Collective collective, int n, int root) {
 TEST(MappedPatterns, AreRightForEveryCountAndRoot) {
   for (int n = 2; n <= 64; ++n)
     for (int c = 0; c < kCollectiveCount; ++c)
-      for (int root = 0; root < (is_rooted(Collective(c)) ? n : 1); root += n > 16 ? 7 : 1)
+      for (int root = 0; root<(is_rooted(Collective(c)) ? n : 1); root += n> 16 ? 7 : 1)
         if (!is_pairwise(Collective(c))) check(Collective(c), n, root);
 }
 
@@ -126,7 +126,8 @@ TEST(MappedPatterns, AnAllToAllInPlaceWouldReadWhatWasWritten) {
   bool clash = false;
   for (const Access& read : trace.reads)
     for (const Access& written : trace.writes)
-      clash |= read.who != written.who && read.owner == written.owner && read.chunk == written.chunk;
+      clash |=
+          read.who != written.who && read.owner == written.owner && read.chunk == written.chunk;
   EXPECT_TRUE(clash);
 }
 

@@ -1,6 +1,6 @@
-// Operations whose ranks read and write each other's buffers: that they do, where they can; that all
-// ranks go the ordinary way together where one cannot; and that memory which was freed is not taken
-// for what lies at its address now.
+// Operations whose ranks read and write each other's buffers: that they do, where they can; that
+// all ranks go the ordinary way together where one cannot; and that memory which was freed is not
+// taken for what lies at its address now.
 #include <iostream>
 
 #include "../../support/child_processes.h"
