@@ -14,6 +14,7 @@ class Channel {
   WEFT_DEV Channel(const Block& block, const DeviceComm& comm, const Work& work, const OpArg& op,
                    const Waits& waits, uint32_t channel)
       : block_(block),
+        comm_(comm),
         work_(work),
         op_(op),
         at_{comm.rank, comm.size},
@@ -21,9 +22,7 @@ class Channel {
         hops_(work.hops),
         table_(work.steps + channel % 2 * work.hops),
         steps_(take_steps(static_cast<Step*>(scratch_at(block, steps_at(comm.size))), 0)),
-        protocol_(block, comm, waits, work, channel),
-        stage_(&comm.words->stage[channel]),
-        share_(work.chunking.share(channel)) {}
+        protocol_(block, comm, waits, work, channel) {}
 
   // False: a wait gave up and the block leaves.
   WEFT_DEV bool run() {
@@ -46,7 +45,7 @@ class Channel {
     const uint32_t loops = part == kBody ? work_.chunking.loops : 1;
     WEFT_ROLLED
     for (uint32_t index = 0; index < loops; ++index) {
-      const Packs loop = work_.chunking.loop(share_, index);
+      const Packs loop = work_.chunking.loop(work_.chunking.share(channel_), index);
       WEFT_ROLLED
       for (int hop = 0; hop < hops_; ++hop) {
         if (hop % kStepsAhead == 0 && hops_ > kStepsAhead) {
@@ -60,9 +59,10 @@ class Channel {
         for (int turn = 0; turn < turns; ++turn)
           if (!run_step(loop, step.by_peer ? turn_of(step, turn) : step)) return false;
         protocol_.end_hop(step);
-        if (block_.leader()) platform::note32(stage_, index * hops_ + hop + 1);
+        if (block_.leader())
+          platform::note32(&comm_.words->stage[channel_], index * hops_ + hop + 1);
       }
-      if (!protocol_.end_loop()) return false;
+      if (!protocol_.end_loop(index)) return false;
     }
     return true;
   }
@@ -140,6 +140,7 @@ class Channel {
   }
 
   const Block& block_;
+  const DeviceComm& comm_;
   const Work& work_;
   const OpArg& op_;
   const Place at_;
@@ -148,8 +149,6 @@ class Channel {
   const Step* table_;
   Step* const steps_;  // of kStepsAhead hops, in the block's scratch
   Protocol protocol_;
-  uint32_t* const stage_;
-  const Packs share_;
 };
 
 }  // namespace weft

@@ -121,7 +121,7 @@ class Lines {
     received_ += step.recv.any() ? 1 : 0;
     sent_ += step.send.any() ? 1 : 0;
   }
-  WEFT_DEV bool end_loop() {
+  WEFT_DEV bool end_loop(uint32_t /*loop*/) {
     if (!exchange_) return true;
     block_.sync();
     return !block_.stopped();

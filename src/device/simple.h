@@ -113,8 +113,8 @@ class Simple {
 
   WEFT_DEV void end_hop(const Step&) {}
   // Zero-copy waits for nothing, so it looks now and then whether it is to leave.
-  WEFT_DEV bool end_loop() {
-    if (!mapped_ || ++loops_ % kLoopsPerLook != 0) return true;
+  WEFT_DEV bool end_loop(uint32_t loop) {
+    if (!mapped_ || loop % kLoopsPerLook != kLoopsPerLook - 1) return true;
     if (block_.leader() && platform::poll32(&waits_.host->abort) != 0)
       leave(waits_, Fault::kAborted, {Fault::kData, uint32_t(self_), 0, 0, nullptr}, 0);
     block_.sync();
@@ -198,7 +198,6 @@ class Simple {
   const Flows flows_;
   bool mapped_ = false;
   size_t input_at_ = 0, output_at_ = 0;
-  uint32_t loops_ = 0;
 };
 
 }  // namespace weft
