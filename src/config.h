@@ -39,6 +39,7 @@ struct Config {
       buffer_bytes;             // NCCL_BUFFSIZE  bytes of one peer's Simple FIFO over all channels
   std::string algo;             // NCCL_ALGO
   std::string proto;            // NCCL_PROTO
+  bool deterministic = false;   // WEFT_DETERMINISTIC
   bool p2p_disable = false;     // NCCL_P2P_DISABLE
   bool shm_disable = false;     // NCCL_SHM_DISABLE
   bool check_pointers = false;  // NCCL_CHECK_POINTERS

@@ -144,7 +144,8 @@ void run_phases(Communicator& comm, const ncclUniqueId& id) {
   agree_on_devices(comm);
   comm.geometry = agree_geometry(limits, most_peers(comm.ranks));
   if (comm.size() > 1) {
-    comm.selector = std::make_unique<Selector>(comm.rules(), comm.size(), false);
+    comm.selector =
+        std::make_unique<Selector>(comm.rules(), comm.size(), comm.config().deterministic);
     connect(comm);
     prepare_device(comm);
   }

@@ -170,7 +170,7 @@ Selector::Selector(const Rules& rules, int ranks, bool in_rank_order) : ranks_(r
   for (int c = 0; c < kCollectiveCount; ++c)
     if (candidates_[c].empty() && !is_pairwise(Collective(c)))
       fail(ncclInvalidUsage,
-           "WEFT_DETERMINISTIC and NCCL_ALGO leave nothing for {}: it must fold in rank order, as "
+           "WEFT_DETERMINISTIC=1 leaves nothing of NCCL_ALGO for {}: it must fold in rank order, as "
            "Direct does",
            collective_name(Collective(c)));
 }
