@@ -14,13 +14,22 @@
 namespace weft {
 namespace {
 
+// What carries an operation, a pattern or a schedule, as far as it is the same on all ranks.
+struct Course {
+  Protocol protocol;
+  int chunks, flow_chunks;  // algorithms/pattern.h
+  bool exchanges, in_rank_order;
+  PatternId pattern;              // without a schedule
+  const ScheduleSteps* schedule;  // or null
+
+  uint64_t id() const { return schedule ? schedule->id : uint64_t(pattern); }
+};
+
 // How an operation is done: what all ranks choose alike.
 struct Way {
-  Choice choice;
+  Course course;
   Region region;
   uint32_t packs_per_slot;
-
-  PatternId pattern() const { return choice.algorithm->pattern; }
 };
 
 bool is_segmented(Collective collective) {
@@ -65,10 +74,9 @@ uint32_t channels_for(const Communicator& comm, Protocol protocol, size_t bytes)
 }
 
 // An exchange needs data on every flow in every loop.
-bool fills_every_chunk(const Request& request, const Elements& elements, PatternId pattern,
-                       int ranks) {
+bool fills_every_chunk(const Request& request, const Elements& elements, int chunks) {
   const size_t packs = (elements.count * elements.bytes + kPackBytes - 1) / kPackBytes;
-  return packs >= size_t(is_segmented(request.collective) ? 1 : pattern_chunks(pattern, ranks));
+  return packs >= size_t(is_segmented(request.collective) ? 1 : chunks);
 }
 
 // A rank alone folds what it has.
@@ -77,15 +85,25 @@ Choice choose(const Communicator& comm, Collective collective, size_t bytes) {
   return {&algorithms()[size_t(PatternId::kOneShotAllReduce)], Protocol::kSimple};
 }
 
+Course course_of(const Communicator& comm, const Request& request, size_t bytes) {
+  if (const ScheduleSteps* s = request.schedule.get())
+    return {s->protocol, s->chunks, s->flow_chunks, false, s->in_rank_order, {}, s};
+  const Choice choice = choose(comm, request.collective, bytes);
+  const PatternId id = choice.algorithm->pattern;
+  return {choice.protocol, pattern_chunks(id, comm.size()), flow_chunks(id),
+          exchanges(id),   folds_in_rank_order(id),         id,
+          nullptr};
+}
+
 Way way_of(const Communicator& comm, const Request& request, const Elements& elements) {
   Way way;
-  way.choice = choose(comm, request.collective, elements.count * elements.bytes);
+  way.course = course_of(comm, request, elements.count * elements.bytes);
   // The lanes of a line would part at a pack that is not whole.
-  if (way.choice.protocol == Protocol::kLl128 && elements.count * elements.bytes % kPackBytes != 0)
-    way.choice.protocol = Protocol::kLl;
-  const WireShape wire = shape_of(way.choice.protocol);
+  if (way.course.protocol == Protocol::kLl128 && elements.count * elements.bytes % kPackBytes != 0)
+    way.course.protocol = Protocol::kLl;
+  const WireShape wire = shape_of(way.course.protocol);
   const bool exchange =
-      exchanges(way.pattern()) && fills_every_chunk(request, elements, way.pattern(), comm.size());
+      way.course.exchanges && fills_every_chunk(request, elements, way.course.chunks);
   way.region = exchange ? wire.exchange : wire.stream;
   way.packs_per_slot =
       comm.geometry.box.of(way.region).slot_bytes / wire.unit_bytes * wire.unit_packs;
@@ -98,15 +116,14 @@ Chunking chunking_of(const Communicator& comm, const Request& request, const Ele
   ChunkingKey chunking{};
   chunking.count = elements.count;
   chunking.pack_elems = uint32_t(kPackBytes / elements.bytes);
-  chunking.chunks =
-      is_segmented(request.collective) ? 1 : uint32_t(pattern_chunks(way.pattern(), comm.size()));
+  chunking.chunks = is_segmented(request.collective) ? 1 : uint32_t(way.course.chunks);
   const Fifo& fifo = comm.geometry.box.of(way.region);
   const uint32_t slots =
-      is_exchange(way.region) ? 1 : fifo.slots / uint32_t(flow_chunks(way.pattern()));
+      is_exchange(way.region) ? 1 : fifo.slots / uint32_t(way.course.flow_chunks);
   chunking.chunk_packs = way.packs_per_slot * std::max(slots, 1u);
   const size_t fill = std::max<size_t>(Chunking::packs_of(chunking) / chunking.chunks, 1);
   chunking.channels = uint32_t(std::min<size_t>(
-      channels_for(comm, way.choice.protocol, elements.count * elements.bytes), fill));
+      channels_for(comm, way.course.protocol, elements.count * elements.bytes), fill));
   return Chunking(chunking);
 }
 
@@ -115,18 +132,24 @@ uint32_t signature_of(const Request& request, const Way& way, const Chunking& ch
   uint64_t hash = hash_number(uint64_t(request.collective), request.count);
   for (const uint64_t part :
        {uint64_t(request.type), uint64_t(op_for_signature(request)), uint64_t(request.root),
-        uint64_t(request.bias != nullptr), uint64_t(way.pattern()), uint64_t(way.choice.protocol),
+        uint64_t(request.bias != nullptr), way.course.id(), uint64_t(way.course.protocol),
         uint64_t(chunking.channels), uint64_t(chunking.chunk_packs)})
     hash = hash_number(hash, part);
   return uint32_t(hash ^ hash >> 32);
 }
 
-Reduction reduction_of(const Communicator& comm, const Request& request, PatternId pattern) {
+Reduction reduction_of(const Communicator& comm, const Request& request, const Course& course) {
   if (!reduces(request.collective)) return {ElementType::kInt8, OpBody::kSum, {}};
-  const Partials partials =
-      folds_in_rank_order(pattern) ? Partials::kInAccumulator : Partials::kOnWire;
+  const Partials partials = course.in_rank_order ? Partials::kInAccumulator : Partials::kOnWire;
   return make_reduction({request.type, request.op, request.user_op ? &*request.user_op : nullptr,
                          comm.size(), comm.fnuz, partials});
+}
+
+// This rank's steps, on the device.
+const Step* steps_of(Communicator& comm, const Request& request, const Course& course) {
+  StepTables& tables = comm.device_state->steps;
+  if (!course.schedule) return tables.find(course.pattern, request.root);
+  return tables.find(course.id(), course.schedule->steps[size_t(comm.rank())]);
 }
 
 Work make_work(Communicator& comm, const Request& request, const Way& way, const OpArg& op) {
@@ -142,16 +165,17 @@ Work make_work(Communicator& comm, const Request& request, const Way& way, const
   work.op = op;
   work.slice_packs = way.packs_per_slot;
   work.signature = signature_of(request, way, work.chunking);
-  work.steps = comm.device_state->steps.find(way.pattern(), request.root);
-  work.hops = pattern_hops(way.pattern(), comm.size());
+  const Course& course = way.course;
+  work.steps = steps_of(comm, request, course);
+  work.hops = course.schedule ? course.schedule->hops : pattern_hops(course.pattern, comm.size());
   work.region = way.region;
   return work;
 }
 
 void add_collective(Communicator& comm, const Request& request, std::vector<Launch>& launches) {
   const Way way = way_of(comm, request, elements_of(request));
-  const Reduction reduction = reduction_of(comm, request, way.pattern());
-  const void* kernel = kernel_of(way.choice.protocol, reduction.element, reduction.body);
+  const Reduction reduction = reduction_of(comm, request, way.course);
+  const void* kernel = kernel_of(way.course.protocol, reduction.element, reduction.body);
   const auto joins = [&] {
     return !launches.empty() && launches.back().kernel == kernel &&
            launches.back().stream == request.stream && launches.back().common().works < kMaxWorks;

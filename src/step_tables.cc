@@ -47,6 +47,17 @@ const Step* StepTables::find(PatternId pattern, int root) {
   return tables_.at(key);
 }
 
+const Step* StepTables::find(uint64_t id, const std::vector<Step>& steps) {
+  const Step*& table = schedules_[id];
+  if (table == nullptr) {
+    std::vector<Step> all;
+    for (int kind = 0; kind < kChannelKinds; ++kind)
+      all.insert(all.end(), steps.begin(), steps.end());
+    table = copy(all);
+  }
+  return table;
+}
+
 void StepTables::upload(const std::vector<Key>& keys) {
   std::vector<Step> steps;
   std::vector<size_t> starts;
@@ -54,6 +65,11 @@ void StepTables::upload(const std::vector<Key>& keys) {
     starts.push_back(steps.size());
     add_steps(steps, pattern, {rank_, ranks_, root});
   }
+  const Step* first = copy(steps);
+  for (size_t i = 0; i < keys.size(); ++i) tables_[keys[i]] = first + starts[i];
+}
+
+const Step* StepTables::copy(const std::vector<Step>& steps) {
   const OutsideCaptures relaxed;
   const size_t bytes = steps.size() * sizeof(Step);
   StateMemory& memory = memory_.emplace_back(bytes, 0);
@@ -62,8 +78,7 @@ void StepTables::upload(const std::vector<Key>& keys) {
       hipMemcpyAsync(memory.on_device(), steps.data(), bytes, hipMemcpyHostToDevice, stream.get()),
       "copying {} bytes of steps to the device", bytes);
   hip_check(stream.wait(kCopyLimit), "waiting for {} bytes of steps", bytes);
-  const auto* first = reinterpret_cast<const Step*>(memory.on_device());
-  for (size_t i = 0; i < keys.size(); ++i) tables_[keys[i]] = first + starts[i];
+  return reinterpret_cast<const Step*>(memory.on_device());
 }
 
 }  // namespace weft

@@ -24,14 +24,19 @@ class StepTables {
   // pattern_hops() steps for even channels, then as many for odd ones; an address of the device.
   // May copy to the device, and waits for that copy only. `root` is 0 where there is none.
   const Step* find(PatternId pattern, int root);
+  // The same for this rank's steps of a schedule, which `id` names: all channels do `steps`. Stays
+  // as long as the tables do, since a graph may hold it; loaded again, it is found again.
+  const Step* find(uint64_t id, const std::vector<Step>& steps);
 
  private:
   using Key = std::pair<PatternId, int>;
   void upload(const std::vector<Key>& keys);
+  const Step* copy(const std::vector<Step>& steps);
 
   const int rank_, ranks_;
   std::vector<StateMemory> memory_;
   std::map<Key, const Step*> tables_;
+  std::map<uint64_t, const Step*> schedules_;
 };
 
 }  // namespace weft

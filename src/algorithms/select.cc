@@ -41,13 +41,13 @@ bool listed(std::string_view list, const std::string& name) {
   return list.find("," + name + ",") != std::string_view::npos;
 }
 
+}  // namespace
+
 bool is_offered(Protocol protocol, bool by_name) {
   if (protocol != Protocol::kLl128) return true;
   return platform::kLl128Legality == platform::Legality::kProven ||
          (platform::kLl128Legality == platform::Legality::kOnRecord && by_name);
 }
-
-}  // namespace
 
 bool Rules::Names::allow(std::string_view name) const {
   return listed(names, lower(name)) != exclude;
@@ -169,10 +169,11 @@ Selector::Selector(const Rules& rules, int ranks, bool in_rank_order) : ranks_(r
   }
   for (int c = 0; c < kCollectiveCount; ++c)
     if (candidates_[c].empty() && !is_pairwise(Collective(c)))
-      fail(ncclInvalidUsage,
-           "WEFT_DETERMINISTIC=1 leaves nothing of NCCL_ALGO for {}: it must fold in rank order, as "
-           "Direct does",
-           collective_name(Collective(c)));
+      fail(
+          ncclInvalidUsage,
+          "WEFT_DETERMINISTIC=1 leaves nothing of NCCL_ALGO for {}: it must fold in rank order, as "
+          "Direct does",
+          collective_name(Collective(c)));
 }
 
 double Selector::cost_us(const PatternCost& cost, PatternId pattern, int ranks, Protocol protocol,

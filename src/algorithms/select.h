@@ -46,6 +46,9 @@ class Rules {
 // Whether contributions are added in the order of ranks and rounded once.
 bool folds_in_rank_order(PatternId id);
 
+// Whether the hardware has it. `by_name`: whoever asks wrote its name (platform/legality.h).
+bool is_offered(Protocol protocol, bool by_name);
+
 struct Choice {
   const AlgorithmRow* algorithm;
   Protocol protocol;
