@@ -1,7 +1,7 @@
 # librccl.so.1: all of weft_core behind the names of exports.map; on nvidia the same as libnccl.so.2 as well. Owns: how the shared
 # library is linked, not what is in it.
 # - Symbolic: a call inside the library is never caught by a symbol of the program it is preloaded into.
-# - libstdc++ and libsodium are linked in and hidden: the program may carry other versions of both. Not under a sanitizer, whose
+# - libstdc++, libsodium and pugixml are linked in and hidden: the program may carry other versions of them. Not under a sanitizer, whose
 #   runtime must see the one libstdc++ of the process.
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/librccl.cc CONTENT "// Empty: a target needs a source, and all of weft_core is linked.\n")
 

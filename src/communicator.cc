@@ -8,6 +8,7 @@
 #include "device/flag.h"
 #include "error.h"
 #include "fault_text.h"
+#include "launch_shape.h"
 #include "log.h"
 
 namespace weft {
@@ -33,6 +34,11 @@ Communicator::Communicator(int rank, int size, int device, std::shared_ptr<const
       rules_(config_->algo, config_->proto) {}
 
 Communicator::~Communicator() = default;
+
+size_t Communicator::zero_copy_bytes() const {
+  const auto least = size_t(config().zero_copy_bytes.value_or(platform::kZeroCopyBytes));
+  return peer_access ? least : 0;
+}
 
 void Communicator::require_ready(const char* function) const {
   switch (state()) {

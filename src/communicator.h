@@ -106,6 +106,7 @@ class Communicator {
   std::unique_ptr<Links> links;
   std::unique_ptr<DeviceState> device_state;  // null with one rank, until it needs a kernel
   std::unique_ptr<PeerAccess> peer_access;    // null: no zero-copy, on any rank
+  size_t zero_copy_bytes() const;             // from so many on, 0: never
 
   std::mutex launch_mutex;
   KernelOrder order;          // under launch_mutex

@@ -40,6 +40,7 @@ struct Config {
   std::optional<int64_t> zero_copy_bytes;  // WEFT_ZERO_COPY  0: never
   std::string algo;                        // NCCL_ALGO
   std::string proto;                       // NCCL_PROTO
+  bool deterministic = false;              // WEFT_DETERMINISTIC
   bool p2p_disable = false;                // NCCL_P2P_DISABLE
   bool shm_disable = false;                // NCCL_SHM_DISABLE
   bool check_pointers = false;             // NCCL_CHECK_POINTERS

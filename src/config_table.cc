@@ -139,6 +139,12 @@ const Setting kSettings[] = {
      .scope = Scope::kAllRanks,
      .allowed = "[function:][^]name,...[;function:...]",
      .help = "Protocols that may be chosen, for all functions or for those named."},
+    {.name = "WEFT_DETERMINISTIC",
+     .field = &Config::deterministic,
+     .scope = Scope::kAllRanks,
+     .help =
+         "1: a reduction adds in the order of ranks and rounds once, so that its bits depend on "
+         "the inputs alone. An NCCL_ALGO that leaves only others (Ring, Tree, PAT) is refused."},
     {.name = "NCCL_P2P_DISABLE",
      .field = &Config::p2p_disable,
      .scope = Scope::kCommunicator,

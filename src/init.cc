@@ -158,9 +158,10 @@ void run_phases(Communicator& comm, const ncclUniqueId& id) {
   agree_on_devices(comm);
   comm.geometry = agree_geometry(limits, most_peers(comm.ranks));
   if (comm.size() > 1) {
-    comm.selector = std::make_unique<Selector>(comm.rules(), comm.size(), false);
     connect(comm);
     prepare_device(comm);
+    comm.selector = std::make_unique<Selector>(comm.rules(), comm.size(),
+                                               comm.config().deterministic, comm.zero_copy_bytes());
   }
   log_ready(comm, id, start);
 }

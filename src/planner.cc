@@ -15,14 +15,23 @@
 namespace weft {
 namespace {
 
+// What carries an operation, a pattern or a schedule, as far as it is the same on all ranks.
+struct Course {
+  Protocol protocol;
+  int chunks, flow_chunks;  // algorithms/pattern.h
+  bool exchanges, in_rank_order;
+  bool zero_copy;                 // if all ranks reach all buffers that it needs
+  PatternId pattern;              // without a schedule
+  const ScheduleSteps* schedule;  // or null
+
+  uint64_t id() const { return schedule ? schedule->id : uint64_t(pattern); }
+};
+
 // How an operation is done: what all ranks choose alike.
 struct Way {
-  Choice choice;
+  Course course;
   Region region;
   uint32_t packs_per_slot;
-  bool asks = false;  // whether the ranks' buffers may take the place of slots
-
-  PatternId pattern() const { return choice.algorithm->pattern; }
 };
 
 bool is_segmented(Collective collective) {
@@ -67,10 +76,9 @@ uint32_t channels_for(const Communicator& comm, Protocol protocol, size_t bytes)
 }
 
 // An exchange needs data on every flow in every loop.
-bool fills_every_chunk(const Request& request, const Elements& elements, PatternId pattern,
-                       int ranks) {
+bool fills_every_chunk(const Request& request, const Elements& elements, int chunks) {
   const size_t packs = (elements.count * elements.bytes + kPackBytes - 1) / kPackBytes;
-  return packs >= size_t(is_segmented(request.collective) ? 1 : pattern_chunks(pattern, ranks));
+  return packs >= size_t(is_segmented(request.collective) ? 1 : chunks);
 }
 
 // A rank alone folds what it has.
@@ -79,34 +87,33 @@ Choice choose(const Communicator& comm, Collective collective, size_t bytes) {
   return {&algorithms()[size_t(PatternId::kOneShotAllReduce)], Protocol::kSimple};
 }
 
-bool worth_zero_copy(const Communicator& comm, size_t bytes) {
-  const auto least = size_t(comm.config().zero_copy_bytes.value_or(platform::kZeroCopyBytes));
-  return comm.peer_access && least > 0 && bytes >= least;
-}
-
-// Zero-copy moves whole packs and folds all inputs as they are. Its chunks are those of the direct
-// algorithm that takes its place when some rank's buffers are not reached.
-bool asks_for_buffers(const Communicator& comm, const Request& request, const Elements& elements,
-                      const Choice& choice) {
-  const size_t bytes = elements.count * elements.bytes;
-  return worth_zero_copy(comm, bytes) && bytes % kPackBytes == 0 && !request.user_op &&
-         choice.protocol == Protocol::kSimple && choice.algorithm->family == "Direct" &&
-         pattern_chunks(choice.algorithm->pattern, comm.size()) == comm.size();
+Course course_of(const Communicator& comm, const Request& request, size_t bytes) {
+  if (const ScheduleSteps* s = request.schedule.get())
+    return {s->protocol, s->chunks, s->flow_chunks, false, s->in_rank_order, false, {}, s};
+  const Choice choice = choose(comm, request.collective, bytes);
+  const PatternId id = choice.algorithm->pattern;
+  return {choice.protocol,
+          pattern_chunks(id, comm.size()),
+          flow_chunks(id),
+          exchanges(id),
+          folds_in_rank_order(id),
+          choice.zero_copy && !request.user_op,
+          id,
+          nullptr};
 }
 
 Way way_of(const Communicator& comm, const Request& request, const Elements& elements) {
   Way way;
-  way.choice = choose(comm, request.collective, elements.count * elements.bytes);
+  way.course = course_of(comm, request, elements.count * elements.bytes);
   // The lanes of a line would part at a pack that is not whole.
-  if (way.choice.protocol == Protocol::kLl128 && elements.count * elements.bytes % kPackBytes != 0)
-    way.choice.protocol = Protocol::kLl;
-  const WireShape wire = shape_of(way.choice.protocol);
+  if (way.course.protocol == Protocol::kLl128 && elements.count * elements.bytes % kPackBytes != 0)
+    way.course.protocol = Protocol::kLl;
+  const WireShape wire = shape_of(way.course.protocol);
   const bool exchange =
-      exchanges(way.pattern()) && fills_every_chunk(request, elements, way.pattern(), comm.size());
+      way.course.exchanges && fills_every_chunk(request, elements, way.course.chunks);
   way.region = exchange ? wire.exchange : wire.stream;
   way.packs_per_slot =
       comm.geometry.box.of(way.region).slot_bytes / wire.unit_bytes * wire.unit_packs;
-  way.asks = asks_for_buffers(comm, request, elements, way.choice);
   return way;
 }
 
@@ -116,15 +123,14 @@ Chunking chunking_of(const Communicator& comm, const Request& request, const Ele
   ChunkingKey chunking{};
   chunking.count = elements.count;
   chunking.pack_elems = uint32_t(kPackBytes / elements.bytes);
-  chunking.chunks =
-      is_segmented(request.collective) ? 1 : uint32_t(pattern_chunks(way.pattern(), comm.size()));
+  chunking.chunks = is_segmented(request.collective) ? 1 : uint32_t(way.course.chunks);
   const Fifo& fifo = comm.geometry.box.of(way.region);
   const uint32_t slots =
-      is_exchange(way.region) ? 1 : fifo.slots / uint32_t(flow_chunks(way.pattern()));
+      is_exchange(way.region) ? 1 : fifo.slots / uint32_t(way.course.flow_chunks);
   chunking.chunk_packs = way.packs_per_slot * std::max(slots, 1u);
   const size_t fill = std::max<size_t>(Chunking::packs_of(chunking) / chunking.chunks, 1);
   chunking.channels = uint32_t(std::min<size_t>(
-      channels_for(comm, way.choice.protocol, elements.count * elements.bytes), fill));
+      channels_for(comm, way.course.protocol, elements.count * elements.bytes), fill));
   return Chunking(chunking);
 }
 
@@ -133,16 +139,16 @@ uint32_t signature_of(const Request& request, const Way& way, const Chunking& ch
   uint64_t hash = hash_number(uint64_t(request.collective), request.count);
   for (const uint64_t part :
        {uint64_t(request.type), uint64_t(op_for_signature(request)), uint64_t(request.root),
-        uint64_t(request.bias != nullptr), uint64_t(way.pattern()), uint64_t(way.choice.protocol),
-        uint64_t(chunking.channels), uint64_t(chunking.chunk_packs), uint64_t(way.asks)})
+        uint64_t(request.bias != nullptr), way.course.id(), uint64_t(way.course.protocol),
+        uint64_t(chunking.channels), uint64_t(chunking.chunk_packs),
+        uint64_t(way.course.zero_copy)})
     hash = hash_number(hash, part);
   return uint32_t(hash ^ hash >> 32);
 }
 
-Reduction reduction_of(const Communicator& comm, const Request& request, PatternId pattern) {
+Reduction reduction_of(const Communicator& comm, const Request& request, const Course& course) {
   if (!reduces(request.collective)) return {ElementType::kInt8, OpBody::kSum, {}};
-  const Partials partials =
-      folds_in_rank_order(pattern) ? Partials::kInAccumulator : Partials::kOnWire;
+  const Partials partials = course.in_rank_order ? Partials::kInAccumulator : Partials::kOnWire;
   return make_reduction({request.type, request.op, request.user_op ? &*request.user_op : nullptr,
                          comm.size(), comm.fnuz, partials});
 }
@@ -169,6 +175,13 @@ MappedWork mapped_work(Communicator& comm, const Request& request) {
           reach(touched.output, request.output, shape.output)};
 }
 
+// This rank's steps, on the device.
+const Step* steps_of(Communicator& comm, const Request& request, const Course& course) {
+  StepTables& tables = comm.device_state->steps;
+  if (!course.schedule) return tables.find(course.pattern, request.root);
+  return tables.find(course.id(), course.schedule->steps[size_t(comm.rank())]);
+}
+
 Work make_work(Communicator& comm, const Request& request, const Way& way, const OpArg& op) {
   const Elements elements = elements_of(request);
   const BufferShape shape = buffer_shape(request.collective, true);
@@ -182,17 +195,18 @@ Work make_work(Communicator& comm, const Request& request, const Way& way, const
   work.op = op;
   work.slice_packs = way.packs_per_slot;
   work.signature = signature_of(request, way, work.chunking);
-  work.steps = comm.device_state->steps.find(way.pattern(), request.root);
-  work.hops = pattern_hops(way.pattern(), comm.size());
+  const Course& course = way.course;
+  work.steps = steps_of(comm, request, course);
+  work.hops = course.schedule ? course.schedule->hops : pattern_hops(course.pattern, comm.size());
   work.region = way.region;
-  if (way.asks) work.mapped = mapped_work(comm, request);
+  if (course.zero_copy) work.mapped = mapped_work(comm, request);
   return work;
 }
 
 void add_collective(Communicator& comm, const Request& request, std::vector<Launch>& launches) {
   const Way way = way_of(comm, request, elements_of(request));
-  const Reduction reduction = reduction_of(comm, request, way.pattern());
-  const void* kernel = kernel_of(way.choice.protocol, reduction.element, reduction.body);
+  const Reduction reduction = reduction_of(comm, request, way.course);
+  const void* kernel = kernel_of(way.course.protocol, reduction.element, reduction.body);
   const auto joins = [&] {
     return !launches.empty() && launches.back().kernel == kernel &&
            launches.back().stream == request.stream && launches.back().common().works < kMaxWorks;
@@ -230,7 +244,8 @@ void mark_channels(const Task& task, uint32_t channels, uint64_t (&used)[2]) {
 
 // A long message is read from where it lies, if the receiver reaches that.
 void offer_buffer(const Communicator& comm, Task& task) {
-  if (task.kind != Task::kSend || !worth_zero_copy(comm, task.bytes)) return;
+  const size_t least = comm.zero_copy_bytes();
+  if (task.kind != Task::kSend || least == 0 || task.bytes < least) return;
   task.to = comm.peer_access->address_for(task.peer, task.from, task.bytes);
 }
 

@@ -41,6 +41,7 @@ std::string describe(const Request& request) {
   if (is_rooted(request.collective)) text += fmt::format(", root {}", request.root);
   if (reduces(request.collective))
     text += fmt::format(", {}", request.user_op ? "pre-multiplied sum" : op_name(request.op));
+  if (request.schedule) text += fmt::format(", by schedule {}", request.schedule->name);
   return request.bias ? text + ", with bias" : text;
 }
 

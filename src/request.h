@@ -6,10 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
-#include "algorithms/collective.h"
+#include "algorithms/schedule/steps.h"
 #include "user_ops.h"
 
 namespace weft {
@@ -25,6 +26,7 @@ struct Request {
   hipStream_t stream;
   const void* bias = nullptr;  // of AllReduceWithBias: added once to what was reduced
   std::optional<UserOp> user_op = std::nullopt;  // what `op` means when it is one of the program's
+  std::shared_ptr<const ScheduleSteps> schedule = nullptr;  // null: the library chooses
 };
 
 // Equal on all ranks for equal calls. Numbers of a program's own ops are not: each rank made its

@@ -69,6 +69,17 @@ std::vector<Step> StepTables::steps_of(const Key& key) const {
   return steps;
 }
 
+const Step* StepTables::find(uint64_t id, const std::vector<Step>& steps) {
+  const Step*& table = schedules_[id];
+  if (table == nullptr) {
+    std::vector<Step> all;
+    for (int kind = 0; kind < kChannelKinds; ++kind)
+      all.insert(all.end(), steps.begin(), steps.end());
+    table = copy(all);
+  }
+  return table;
+}
+
 void StepTables::upload(const std::vector<Key>& keys) {
   std::vector<Step> steps;
   std::vector<size_t> starts;
@@ -77,6 +88,11 @@ void StepTables::upload(const std::vector<Key>& keys) {
     const std::vector<Step> more = steps_of(key);
     steps.insert(steps.end(), more.begin(), more.end());
   }
+  const Step* first = copy(steps);
+  for (size_t i = 0; i < keys.size(); ++i) tables_[keys[i]] = first + starts[i];
+}
+
+const Step* StepTables::copy(const std::vector<Step>& steps) {
   const OutsideCaptures relaxed;
   const size_t bytes = steps.size() * sizeof(Step);
   StateMemory& memory = memory_.emplace_back(bytes, 0);
@@ -85,8 +101,7 @@ void StepTables::upload(const std::vector<Key>& keys) {
       hipMemcpyAsync(memory.on_device(), steps.data(), bytes, hipMemcpyHostToDevice, stream.get()),
       "copying {} bytes of steps to the device", bytes);
   hip_check(stream.wait(kCopyLimit), "waiting for {} bytes of steps", bytes);
-  const auto* first = reinterpret_cast<const Step*>(memory.on_device());
-  for (size_t i = 0; i < keys.size(); ++i) tables_[keys[i]] = first + starts[i];
+  return reinterpret_cast<const Step*>(memory.on_device());
 }
 
 }  // namespace weft

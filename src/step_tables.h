@@ -28,16 +28,21 @@ class StepTables {
   const Step* find_mapped(Collective collective, int root) {
     return find({kPatternCount + int(collective), root});
   }
+  // The same for this rank's steps of a schedule, which `id` names: all channels do `steps`. Stays
+  // as long as the tables do, since a graph may hold it; loaded again, it is found again.
+  const Step* find(uint64_t id, const std::vector<Step>& steps);
 
  private:
   using Key = std::pair<int, int>;  // a pattern, or kPatternCount and a collective; the root
   const Step* find(const Key& key);
   std::vector<Step> steps_of(const Key& key) const;
   void upload(const std::vector<Key>& keys);
+  const Step* copy(const std::vector<Step>& steps);
 
   const int rank_, ranks_;
   std::vector<StateMemory> memory_;
   std::map<Key, const Step*> tables_;
+  std::map<uint64_t, const Step*> schedules_;
 };
 
 }  // namespace weft

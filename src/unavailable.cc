@@ -26,16 +26,3 @@ WEFT_API(ncclCommShrink)
 ncclResult_t ncclCommShrink(ncclComm_t, int*, int, ncclComm_t*, ncclConfig_t*, int) {
   return unavailable(__func__);
 }
-
-WEFT_API(mscclLoadAlgo)
-ncclResult_t mscclLoadAlgo(const char*, mscclAlgoHandle_t*, int) { return unavailable(__func__); }
-
-WEFT_API(mscclRunAlgo)
-ncclResult_t mscclRunAlgo(const void*, const size_t*, const size_t*, void*, const size_t*,
-                          const size_t*, size_t, ncclDataType_t, int, int, ncclRedOp_t,
-                          mscclAlgoHandle_t, ncclComm_t, hipStream_t) {
-  return unavailable(__func__);
-}
-
-WEFT_API(mscclUnloadAlgo)
-ncclResult_t mscclUnloadAlgo(mscclAlgoHandle_t) { return unavailable(__func__); }

@@ -425,14 +425,35 @@ ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
 
 // ---- Custom schedules ----
 
-// MSCCL schedules are not carried out by this library: always ncclInvalidUsage, nothing is loaded
-// or moved.
+// A schedule says step by step who sends which chunk to whom, in the XML of MSCCL: <algo name proto
+// nchannels nchunksperloop ngpus coll inplace outofplace>, in it <gpu>, <tb> and <step>. coll is
+// allreduce, allgather, reducescatter or alltoall; proto is LL, LL128 or Simple. It says what is
+// moved in which order: how many blocks do it, this library decides.
+
+// Reads a schedule, shows by simulation that it does what it claims, and stores a handle. rank: one
+// of the schedule's; a handle serves all of them. Errors: ncclInvalidUsage for XML that is no
+// schedule, for one that is wrong (a rank would wait for ever, a result would be incomplete, two
+// blocks may touch a chunk at once) and for one that this library cannot carry out, each with a
+// text that says where; also when it was built without pugixml. ncclInvalidArgument for NULL and
+// for a rank that the schedule has not, ncclSystemError for a file that cannot be read. Threads:
+// any thread, any time.
 ncclResult_t mscclLoadAlgo(const char* mscclAlgoFilePath, mscclAlgoHandle_t* mscclAlgoHandle,
                            int rank);
+
+// Runs a schedule as its collective: buffers, count, op, in place and groups are as in
+// ncclAllReduce, ncclAllGather, ncclReduceScatter or ncclAllToAll. All ranks of comm run schedules
+// of the same file. Looked at: sendBuff, recvBuff, count, dataType, op where it reduces, comm,
+// stream; nothing else. minBytes and maxBytes of the schedule do not restrict it. Errors: those of
+// the collective; ncclInvalidArgument for a handle that is not loaded and a schedule for another
+// number of ranks; ncclInvalidUsage with WEFT_DETERMINISTIC=1 where it does not fold in rank order.
+// Threads: as other collectives.
 ncclResult_t mscclRunAlgo(const void* sendBuff, const size_t sendCounts[], const size_t sDisPls[],
                           void* recvBuff, const size_t recvCounts[], const size_t rDisPls[],
                           size_t count, ncclDataType_t dataType, int root, int peer, ncclRedOp_t op,
                           mscclAlgoHandle_t mscclAlgoHandle, ncclComm_t comm, hipStream_t stream);
+
+// Ends a handle. What was started with it, or captured, runs on. Errors: ncclInvalidArgument for
+// what is no handle. Threads: any thread, any time.
 ncclResult_t mscclUnloadAlgo(mscclAlgoHandle_t mscclAlgoHandle);
 
 #ifdef __cplusplus

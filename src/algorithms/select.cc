@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/chunks.h"
 #include "error.h"
 #include "launch_shape.h"
 
@@ -41,13 +42,13 @@ bool listed(std::string_view list, const std::string& name) {
   return list.find("," + name + ",") != std::string_view::npos;
 }
 
+}  // namespace
+
 bool is_offered(Protocol protocol, bool by_name) {
   if (protocol != Protocol::kLl128) return true;
   return platform::kLl128Legality == platform::Legality::kProven ||
          (platform::kLl128Legality == platform::Legality::kOnRecord && by_name);
 }
-
-}  // namespace
 
 bool Rules::Names::allow(std::string_view name) const {
   return listed(names, lower(name)) != exclude;
@@ -148,6 +149,8 @@ const platform::ProtocolCost& cost_of(Protocol protocol) {
   return platform::kSimpleCost;
 }
 
+bool is_direct(const AlgorithmRow& row) { return row.family == "Direct"; }
+
 // One shot folds everything everywhere. For short operations; two shots are there for others (two
 // H200, 1 GiB: 240 against 294 GB/s, 2026-11-30).
 bool is_wasteful(PatternId pattern, Protocol protocol) {
@@ -156,7 +159,8 @@ bool is_wasteful(PatternId pattern, Protocol protocol) {
 
 }  // namespace
 
-Selector::Selector(const Rules& rules, int ranks, bool in_rank_order) : ranks_(ranks) {
+Selector::Selector(const Rules& rules, int ranks, bool in_rank_order, size_t zero_copy_bytes)
+    : ranks_(ranks), zero_copy_bytes_(zero_copy_bytes) {
   for (const AlgorithmRow& row : algorithms()) {
     const Collective collective = row.collective();
     if (!rules.allows(collective, row.family)) continue;
@@ -167,32 +171,64 @@ Selector::Selector(const Rules& rules, int ranks, bool in_rank_order) : ranks_(r
           is_offered(Protocol(p), rules.asks_for(collective, Protocol(p))))
         candidates_[int(collective)].push_back({{&row, Protocol(p)}, cost});
   }
+  for (std::vector<Candidate>& all : candidates_)  // of equals the direct one
+    std::ranges::stable_partition(
+        all, [](const Candidate& each) { return is_direct(*each.choice.algorithm); });
   for (int c = 0; c < kCollectiveCount; ++c)
     if (candidates_[c].empty() && !is_pairwise(Collective(c)))
-      fail(ncclInvalidUsage,
-           "WEFT_DETERMINISTIC and NCCL_ALGO leave nothing for {}: it must fold in rank order, as "
-           "Direct does",
-           collective_name(Collective(c)));
+      fail(
+          ncclInvalidUsage,
+          "WEFT_DETERMINISTIC=1 leaves nothing of NCCL_ALGO for {}: it must fold in rank order, as "
+          "Direct does",
+          collective_name(Collective(c)));
 }
+
+namespace {
+
+// Bytes of a chunk of all loops together.
+double chunk_bytes(PatternId pattern, int ranks, size_t segment_bytes) {
+  const BufferShape shape = buffer_shape(pattern_collective(pattern), true);
+  const bool cut = shape.input != Segments::kPerRank && shape.output != Segments::kPerRank;
+  return double(segment_bytes) / (cut ? pattern_chunks(pattern, ranks) : 1);
+}
+
+}  // namespace
 
 double Selector::cost_us(const PatternCost& cost, PatternId pattern, int ranks, Protocol protocol,
                          size_t segment_bytes) {
-  const BufferShape shape = buffer_shape(pattern_collective(pattern), true);
-  const bool cut = shape.input != Segments::kPerRank && shape.output != Segments::kPerRank;
-  const double chunk = double(segment_bytes) / (cut ? pattern_chunks(pattern, ranks) : 1);
   const platform::ProtocolCost& wire = cost_of(protocol);
-  return cost.latency * wire.hop_us +
-         std::max(cost.sent, cost.received) * chunk / wire.bytes_per_us;
+  return cost.latency * wire.hop_us + std::max(cost.sent, cost.received) *
+                                          chunk_bytes(pattern, ranks, segment_bytes) /
+                                          wire.bytes_per_us;
+}
+
+// Whole packs, and the chunks of the direct algorithm that takes over when a buffer is not reached.
+bool Selector::goes_without_copies(const Choice& choice, size_t segment_bytes) const {
+  return zero_copy_bytes_ > 0 && segment_bytes >= zero_copy_bytes_ &&
+         segment_bytes % kPackBytes == 0 && choice.protocol == Protocol::kSimple &&
+         is_direct(*choice.algorithm) &&
+         pattern_chunks(choice.algorithm->pattern, ranks_) == ranks_;
+}
+
+// Without copies: everybody hears of everybody twice, and the bytes pass the links as they do in
+// the direct algorithm.
+double Selector::us(const Candidate& candidate, size_t segment_bytes) const {
+  const PatternId pattern = candidate.choice.algorithm->pattern;
+  if (!goes_without_copies(candidate.choice, segment_bytes))
+    return cost_us(candidate.cost, pattern, ranks_, candidate.choice.protocol, segment_bytes);
+  return 2 * platform::kZeroCopyCost.hop_us +
+         std::max(candidate.cost.sent, candidate.cost.received) *
+             chunk_bytes(pattern, ranks_, segment_bytes) / platform::kZeroCopyCost.bytes_per_us;
 }
 
 Choice Selector::choose(Collective collective, size_t segment_bytes) const {
   const std::vector<Candidate>& all = candidates_[int(collective)];
-  const auto us = [&](const Candidate& c) {
-    return cost_us(c.cost, c.choice.algorithm->pattern, ranks_, c.choice.protocol, segment_bytes);
+  const auto cheaper = [&](const Candidate& a, const Candidate& b) {
+    return us(a, segment_bytes) < us(b, segment_bytes);
   };
-  return std::min_element(all.begin(), all.end(),
-                          [&](const Candidate& a, const Candidate& b) { return us(a) < us(b); })
-      ->choice;
+  Choice choice = std::min_element(all.begin(), all.end(), cheaper)->choice;
+  choice.zero_copy = goes_without_copies(choice, segment_bytes);
+  return choice;
 }
 
 }  // namespace weft

@@ -46,17 +46,23 @@ class Rules {
 // Whether contributions are added in the order of ranks and rounded once.
 bool folds_in_rank_order(PatternId id);
 
+// Whether the hardware has it. `by_name`: whoever asks wrote its name (platform/legality.h).
+bool is_offered(Protocol protocol, bool by_name);
+
 struct Choice {
   const AlgorithmRow* algorithm;
   Protocol protocol;
+  bool zero_copy = false;  // where all ranks' buffers are reached (patterns/mapped.h), else as told
 };
 
 // The algorithms of one communicator with what they cost.
 class Selector {
  public:
   // `in_rank_order`: only those that fold all contributions in the order of ranks
-  // (WEFT_DETERMINISTIC). Throws Error(ncclInvalidUsage) when that leaves nothing for a collective.
-  Selector(const Rules& rules, int ranks, bool in_rank_order);
+  // (WEFT_DETERMINISTIC). `zero_copy_bytes`: from so many on what direct algorithms move over
+  // Simple goes without copies; 0: never. Throws Error(ncclInvalidUsage) when nothing is left for a
+  // collective.
+  Selector(const Rules& rules, int ranks, bool in_rank_order, size_t zero_copy_bytes = 0);
 
   // The cheapest for segments (collective.h) of so many bytes.
   Choice choose(Collective collective, size_t segment_bytes) const;
@@ -70,8 +76,12 @@ class Selector {
     Choice choice;
     PatternCost cost;
   };
+  bool goes_without_copies(const Choice& choice, size_t segment_bytes) const;
+  double us(const Candidate& candidate, size_t segment_bytes) const;
+
   int ranks_;
-  std::array<std::vector<Candidate>, kCollectiveCount> candidates_;
+  size_t zero_copy_bytes_;
+  std::array<std::vector<Candidate>, kCollectiveCount> candidates_;  // direct ones first
 };
 
 }  // namespace weft

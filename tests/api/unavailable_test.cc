@@ -26,9 +26,6 @@ struct Refused {
 
 const Refused kRefused[] = {
     ROW(ncclCommShrink),
-    ROW(mscclLoadAlgo),
-    ROW(mscclRunAlgo),
-    ROW(mscclUnloadAlgo),
     ROW(ncclCommRevoke),
     ROW(ncclCommGetUniqueId),
     ROW(ncclCommGrow),

@@ -162,7 +162,21 @@ TEST(Selector, InRankOrderOnly) {
        {Collective::kReduce, Collective::kReduceScatter, Collective::kAllReduce})
     for (const size_t bytes : {size_t(8), size_t(1) << 30})
       EXPECT_TRUE(folds_in_rank_order(selector.choose(collective, bytes).algorithm->pattern));
-  EXPECT_THROW(Selector(Rules("Ring", ""), 8, true), Error);
+  for (const char* algo : {"Ring", "Tree,Ring", "^Direct", "reducescatter:PAT", "reduce:Ring"}) {
+    SCOPED_TRACE(algo);
+    try {
+      const Selector refused(Rules(algo, ""), 8, true);
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ncclInvalidUsage);
+      test::expect_text(error.text(), {"WEFT_DETERMINISTIC", "NCCL_ALGO", "Direct"});
+    }
+  }
+  // What does not reduce is left as it is.
+  EXPECT_EQ(Selector(Rules("allgather:Ring", ""), 8, true)
+                .choose(Collective::kAllGather, 8)
+                .algorithm->label,
+            "Ring");
 }
 
 }  // namespace

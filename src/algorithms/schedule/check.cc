@@ -9,7 +9,7 @@
 #include <map>
 #include <tuple>
 
-#include "algorithms/schedule/schedule.h"
+#include "algorithms/schedule/memory.h"
 
 namespace weft {
 namespace {
@@ -45,7 +45,11 @@ struct Runner {  // a block at work
 class Check {
  public:
   Check(const Schedule& schedule, int slots, bool in_place)
-      : s_(schedule), slots_(slots), in_place_(in_place), cells_(schedule.places.size()) {
+      : s_(schedule),
+        slots_(slots),
+        in_place_(in_place),
+        memory_(schedule, in_place),
+        cells_(schedule.places.size()) {
     for (int place = 0; place < int(s_.places.size()); ++place) {
       first_.push_back(int(runners_.size()));
       const SchedulePlace& p = s_.places[size_t(place)];
@@ -75,32 +79,16 @@ class Check {
  private:
   using FlowKey = std::tuple<int, int, int>;  // from, to, channel
 
-  int segment() const { return s_.chunks / int(s_.places.size()); }
-
-  // Where a chunk of a buffer lies among the cells of its place. In place, the buffer of one
-  // segment is a part of the other one, or both are one.
-  int cell_index(int place, ScheduleBuffer buffer, int chunk) const {
-    if (buffer == ScheduleBuffer::kScratch) return 2 * s_.chunks + chunk;
-    const bool output = buffer == ScheduleBuffer::kOutput;
-    if (!in_place_) return (output ? s_.chunks : 0) + chunk;
-    const auto [in, out] = buffer_shape(s_.collective, false);
-    const bool part = in != out && (output ? out : in) == Segments::kOne;
-    return (part ? place * segment() : 0) + chunk;
-  }
   Cell& cell(int place, const ScheduleRange& range, int i) {
-    return cells_[size_t(place)][size_t(cell_index(place, range.buffer, range.first + i))];
+    return cells_[size_t(place)][memory_.cell(place, range.buffer, range.first + i)];
   }
 
-  // Chunks have the number that they have in the longer buffer.
   void fill(int place) {
     auto& cells = cells_[size_t(place)];
-    cells.resize(size_t(2 * s_.chunks + s_.places[size_t(place)].scratch_chunks));
-    const bool one_segment = s_.collective == Collective::kAllGather;
-    for (int chunk = 0; chunk < (one_segment ? segment() : s_.chunks); ++chunk) {
-      const int number = one_segment ? place * segment() + chunk : chunk;
-      cells[size_t(cell_index(place, ScheduleBuffer::kInput, chunk))].mark = {uint64_t(1) << place,
-                                                                              number};
-    }
+    cells.resize(memory_.cells(place));
+    for (const auto& [chunk, number] : memory_.inputs(place))
+      cells[memory_.cell(place, ScheduleBuffer::kInput, chunk)].mark = {uint64_t(1) << place,
+                                                                        number};
   }
 
   std::deque<Message>& incoming(const Runner& r) {
@@ -199,17 +187,19 @@ class Check {
                       range.first + i, runners_[size_t(other)].index, what));
   }
 
+  // By the number of the chunk.
   Mark expected(int place, int chunk) const {
     const size_t n = s_.places.size();
     const uint64_t all = n == 64 ? ~uint64_t(0) : (uint64_t(1) << n) - 1;
-    const int within = chunk % std::max(segment(), 1), owner = chunk / std::max(segment(), 1);
+    const int segment = std::max(memory_.segment(), 1);
+    const int within = chunk % segment, owner = chunk / segment;
     switch (s_.collective) {
       case Collective::kAllGather:
         return {uint64_t(1) << owner, chunk};
       case Collective::kReduceScatter:
-        return {all, place * segment() + chunk};
+        return {all, chunk};
       case Collective::kAllToAll:
-        return {uint64_t(1) << owner, place * segment() + within};
+        return {uint64_t(1) << owner, place * segment + within};
       default:
         return {all, chunk};
     }
@@ -225,15 +215,13 @@ class Check {
                              std::get<0>(ends), std::get<1>(ends), std::get<2>(ends));
         return;
       }
-    const bool one = s_.collective == Collective::kReduceScatter;
     for (int place = 0; place < int(s_.places.size()); ++place)
-      for (int chunk = 0; chunk < (one ? segment() : s_.chunks); ++chunk)
-        check_output(place, chunk);
+      for (const auto& [chunk, number] : memory_.outputs(place)) check_output(place, chunk, number);
   }
 
-  void check_output(int place, int chunk) {
+  void check_output(int place, int chunk, int number) {
     const Mark found = cell(place, {ScheduleBuffer::kOutput, chunk}, 0).mark;
-    const Mark right = expected(place, chunk);
+    const Mark right = expected(place, number);
     if (found.contributions == right.contributions && found.chunk == right.chunk) return;
     if (error_.empty())
       error_ = fmt::format(
@@ -249,6 +237,7 @@ class Check {
   const Schedule& s_;
   int slots_;
   bool in_place_;
+  const ScheduleMemory memory_;
   std::vector<int> first_;  // by place: its first runner
   std::vector<Runner> runners_;
   std::vector<Clock> clocks_;

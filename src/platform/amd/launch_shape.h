@@ -36,7 +36,8 @@ inline constexpr Legality kLl128Legality = Legality::kOnRecord;
 struct ProtocolCost {
   double hop_us, bytes_per_us;
 };
-inline constexpr ProtocolCost kLlCost{2.5, 100e3}, kLl128Cost{2.7, 200e3}, kSimpleCost{10.0, 300e3};
+inline constexpr ProtocolCost kLlCost{2.5, 100e3}, kLl128Cost{2.7, 200e3}, kSimpleCost{10.0, 300e3},
+    kZeroCopyCost{10.0, 320e3};
 
 // Of a launch whose blocks need `scratch` bytes: what blocks share anyway is static (block_kernel).
 constexpr size_t shared_bytes(size_t scratch) { return scratch; }

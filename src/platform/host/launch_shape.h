@@ -32,7 +32,8 @@ inline constexpr Legality kLl128Legality = Legality::kProven;
 struct ProtocolCost {
   double hop_us, bytes_per_us;
 };
-inline constexpr ProtocolCost kLlCost{1.0, 1e3}, kLl128Cost{1.2, 4e3}, kSimpleCost{2.0, 8e3};
+inline constexpr ProtocolCost kLlCost{1.0, 1e3}, kLl128Cost{1.2, 4e3}, kSimpleCost{2.0, 8e3},
+    kZeroCopyCost{2.0, 12e3};
 
 // Of a launch whose blocks need `scratch` bytes: they lie behind what the lanes of a block share
 // anyway.

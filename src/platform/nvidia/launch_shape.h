@@ -33,7 +33,8 @@ inline constexpr Legality kLl128Legality = Legality::kUnknown;
 struct ProtocolCost {
   double hop_us, bytes_per_us;
 };
-inline constexpr ProtocolCost kLlCost{1.3, 100e3}, kLl128Cost{1.5, 160e3}, kSimpleCost{8.0, 330e3};
+inline constexpr ProtocolCost kLlCost{1.3, 100e3}, kLl128Cost{1.5, 160e3}, kSimpleCost{8.0, 260e3},
+    kZeroCopyCost{8.0, 350e3};
 
 // Of a launch whose blocks need `scratch` bytes; what the lanes of a block share is static.
 constexpr size_t shared_bytes(size_t scratch) { return scratch; }

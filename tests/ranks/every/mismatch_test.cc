@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../../api/failing_ranks.h"
+#include "../../support/schedule_xml.h"
 #include "../../unit/scoped_log.h"
 
 namespace weft::test {
@@ -103,6 +104,23 @@ TEST(Mismatch, A10DifferentRoots) {
     return ncclBcast(rooms[rank], 1000, ncclFloat32, rank == 2 ? 1 : 0, ranks.comm(rank),
                      ranks.stream(rank));
   });
+}
+
+TEST(Mismatch, SchedulesOfDifferentFiles) {
+  const TempFolder folder;
+  mscclAlgoHandle_t handles[3] = {};
+  for (int rank = 0; rank < 3; ++rank) {
+    const std::string xml = changed(ring_all_reduce(3), "\"t\"", rank == 1 ? "\"u\"" : "\"t\"");
+    if (mscclLoadAlgo(folder.write("a.xml", xml).c_str(), &handles[rank], rank) != ncclSuccess)
+      GTEST_SKIP() << ncclGetLastError(nullptr);
+  }
+  const Rooms rooms(3);
+  expect_errors(3, {"AllReduce of 1000 ncclFloat32, ncclSum, by schedule t", "by schedule u"},
+                [&](Ranks& ranks, int rank) {
+                  return mscclRunAlgo(rooms[rank], nullptr, nullptr, rooms[rank], nullptr, nullptr,
+                                      1000, ncclFloat32, 0, 0, ncclSum, handles[rank],
+                                      ranks.comm(rank), ranks.stream(rank));
+                });
 }
 
 TEST(Mismatch, A10DifferentOps) {

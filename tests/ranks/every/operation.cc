@@ -239,6 +239,7 @@ std::string Operation::text() const {
   if (!has_messages(call)) text += fmt::format(", count {}", count);
   if (has_root(call)) text += fmt::format(", root {}", root);
   if (in_place) text += ", in place";
+  if (schedule != 0) text += ", by a schedule";
   text += fmt::format(", offsets {} and {}, data {}", send_offset, receive_offset, seed);
   constexpr size_t kMostShown = 20;
   for (size_t i = 0; i < std::min(messages.size(), kMostShown); ++i)

@@ -58,6 +58,7 @@ struct Operation {
   size_t send_offset = 0, receive_offset = 0;  // in elements from 16-byte alignment
   uint64_t seed = 1;                           // of the data and of small choices
   std::vector<Message> messages;
+  int schedule = 0;  // not 0: the handle of what carries it out (mscclRunAlgo)
 
   std::string text() const;
   bool bit(int n) const { return mix(seed + 77) >> n & 1; }  // a small choice, equal on all ranks

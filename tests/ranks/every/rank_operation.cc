@@ -63,6 +63,7 @@ ncclResult_t RankOperation::call(ncclComm_t comm, hipStream_t stream) {
   const void* send = address(part_.send);
   void* receive = address(part_.receive);
   const Operation& o = operation_;
+  if (o.schedule != 0 && !reduces(o.call)) return call_schedule(ncclSum, comm, stream);
   switch (o.call) {
     case Call::kAllGather:
       return ncclAllGather(send, receive, o.count, o.type, comm, stream);
@@ -92,6 +93,7 @@ ncclResult_t RankOperation::call_reduction(ncclRedOp_t op, ncclComm_t comm, hipS
   const void* send = address(part_.send);
   void* receive = address(part_.receive);
   const Operation& o = operation_;
+  if (o.schedule != 0) return call_schedule(op, comm, stream);
   if (o.call == Call::kReduce)
     return ncclReduce(send, receive, o.count, o.type, op, o.root, comm, stream);
   if (o.call == Call::kReduceScatter)
@@ -100,6 +102,12 @@ ncclResult_t RankOperation::call_reduction(ncclRedOp_t op, ncclComm_t comm, hipS
     return ncclAllReduceWithBias(send, receive, o.count, o.type, op, comm, stream,
                                  address(part_.bias));
   return ncclAllReduce(send, receive, o.count, o.type, op, comm, stream);
+}
+
+ncclResult_t RankOperation::call_schedule(ncclRedOp_t op, ncclComm_t comm, hipStream_t stream) {
+  return mscclRunAlgo(address(part_.send), nullptr, nullptr, address(part_.receive), nullptr,
+                      nullptr, operation_.count, operation_.type, 0, 0, op, operation_.schedule,
+                      comm, stream);
 }
 
 // Sends and receives of a pair in the order of the list; how sends and receives mix is free.

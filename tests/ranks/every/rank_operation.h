@@ -28,6 +28,7 @@ class RankOperation {
   void* address(const Place& place) const;
   ncclRedOp_t make_op(ncclComm_t comm);
   ncclResult_t call_reduction(ncclRedOp_t op, ncclComm_t comm, hipStream_t stream);
+  ncclResult_t call_schedule(ncclRedOp_t op, ncclComm_t comm, hipStream_t stream);
   ncclResult_t call_messages(ncclComm_t comm, hipStream_t stream);
   ncclResult_t call_all_to_all_v(ncclComm_t comm, hipStream_t stream);
 
