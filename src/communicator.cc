@@ -24,7 +24,8 @@ void KernelOrder::note_launch(hipStream_t stream, uint32_t blocks) {
 
 Communicator::Communicator(int rank, int size, int device, std::shared_ptr<const Config> config,
                            CommOptions options)
-    : random_state(config->random_grid),
+    : graphs(std::make_unique<GraphOrder>(config->graph_mixing)),
+      random_state(config->random_grid),
       rank_(rank),
       size_(size),
       device_(device),

@@ -24,6 +24,7 @@
 #include "config.h"
 #include "device_state.h"
 #include "geometry.h"
+#include "graph_order.h"
 #include "registration.h"
 #include "request.h"
 #include "transport/links.h"
@@ -104,6 +105,7 @@ class Communicator {
   std::unique_ptr<Bootstrap> bootstrap;
   std::unique_ptr<Links> links;
   std::unique_ptr<DeviceState> device_state;  // null with one rank, until it needs a kernel
+  std::unique_ptr<GraphOrder> graphs;
 
   std::mutex launch_mutex;
   KernelOrder order;          // under launch_mutex
