@@ -12,11 +12,11 @@
 
 namespace weft {
 
-KernelOrder::Place KernelOrder::place_on(hipStream_t stream) const {
-  return {any_ && (stream != last_ || stream == hipStreamPerThread), blocks_};
+KernelOrder::Place KernelOrder::place_on(StreamId stream) const {
+  return {any_ && (!stream || stream != last_), blocks_};
 }
 
-void KernelOrder::note_launch(hipStream_t stream, uint32_t blocks) {
+void KernelOrder::note_launch(StreamId stream, uint32_t blocks) {
   any_ = true;
   last_ = stream;
   blocks_ += blocks;

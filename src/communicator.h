@@ -13,6 +13,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -34,21 +35,24 @@ namespace weft {
 enum class CommState : int { kInitializing, kReady, kFailed, kFinalized, kAborted, kClosed };
 
 // Which kernel comes after which (design, section 5): on the stream of the last one, stream order;
-// on another, a ticket. A handle that means another stream in every thread always takes a ticket.
+// on another, a ticket. Streams are told apart by their numbers: a handle may be that of a stream
+// that is gone, used again, or mean another stream in every thread. A runtime that has no numbers
+// makes every kernel take a ticket.
 class KernelOrder {
  public:
+  using StreamId = std::optional<unsigned long long>;  // platform::stream_id
   struct Place {
     bool has_ticket;
     uint32_t ticket;
   };
-  Place place_on(hipStream_t stream) const;
+  Place place_on(StreamId stream) const;
   // A kernel of `blocks` blocks was launched there.
-  void note_launch(hipStream_t stream, uint32_t blocks);
+  void note_launch(StreamId stream, uint32_t blocks);
   uint32_t blocks_launched() const { return blocks_; }
 
  private:
   bool any_ = false;
-  hipStream_t last_ = nullptr;  // compared, never used
+  StreamId last_;
   uint32_t blocks_ = 0;
 };
 

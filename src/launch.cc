@@ -6,6 +6,7 @@
 #include "launch_shape.h"
 #include "messages.h"
 #include "plan.h"
+#include "stream_identity.h"
 
 namespace weft {
 namespace {
@@ -40,13 +41,14 @@ void start_kernel(Launch& launch) {
 
 void launch_eager(Communicator& comm, Launch& launch) {
   LaunchArgs& args = launch.common();
-  const KernelOrder::Place place = comm.order.place_on(launch.stream);
+  const KernelOrder::StreamId stream = platform::stream_id(launch.stream);
+  const KernelOrder::Place place = comm.order.place_on(stream);
   args.eager = true;
   args.has_ticket = place.has_ticket;
   args.ticket = place.ticket;
   comm.graphs->before_eager(launch.stream);
   start_kernel(launch);
-  comm.order.note_launch(launch.stream, launch.grid);
+  comm.order.note_launch(stream, launch.grid);
   comm.graphs->after_eager(launch.stream);
 }
 

@@ -206,6 +206,7 @@ WEFT_HIP_NAME(StreamCreateWithPriority, (hipStream_t * stream, unsigned flags, i
 WEFT_HIP_NAME(StreamDestroy, (hipStream_t stream), (stream))
 WEFT_HIP_NAME(StreamSynchronize, (hipStream_t stream), (stream))
 WEFT_HIP_NAME(StreamQuery, (hipStream_t stream), (stream))
+WEFT_HIP_NAME(StreamGetId, (hipStream_t stream, unsigned long long* id), (stream, id))
 WEFT_HIP_NAME(StreamWaitEvent, (hipStream_t stream, hipEvent_t event, unsigned flags),
               (stream, event, flags))
 WEFT_HIP_NAME(LaunchHostFunc, (hipStream_t stream, hipHostFn_t function, void* user),
