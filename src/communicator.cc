@@ -74,6 +74,13 @@ void Communicator::set_async_error(ncclResult_t code, std::string text) {
   error_text_ = std::move(text);
 }
 
+void Communicator::add_async_error(Finder finder, ncclResult_t code, const std::string& text) {
+  const std::lock_guard lock(error_mutex_);
+  if (!told_.insert(finder).second) return;
+  if (error_ == ncclSuccess) error_ = code;
+  error_text_ += error_text_.empty() ? text : "; " + text;
+}
+
 std::string Communicator::error_text() const {
   const std::lock_guard lock(error_mutex_);
   return error_text_;
@@ -112,9 +119,13 @@ void Communicator::take_fault() {
   const Fault fault = device_state->fault();
   if (fault.kind == Fault::kNone || fault.kind == Fault::kAborted) return;
   const ncclResult_t code = is_disagreement(fault) ? ncclInvalidUsage : ncclRemoteError;
-  if (!error_text().empty()) return;
+  {
+    const std::lock_guard lock(error_mutex_);
+    if (told_.contains(Finder::kKernel)) return;
+  }
   const std::string text = fault_text(fault);
   log_warn("{}", text);
+  add_async_error(Finder::kKernel, code, text);
   give_up(code, text);
 }
 
@@ -127,7 +138,7 @@ void Communicator::take_events() {
     }
     if (event.code == ncclSuccess) continue;
     log_warn("comm {} rank {}: {}", fmt::ptr(this), rank_, event.text);
-    set_async_error(event.code, with_own_call(event));
+    add_async_error(Finder::kOtherRank, event.code, with_own_call(event));
   }
 }
 

@@ -91,7 +91,8 @@ class Communicator {
 
   // ncclCommGetAsyncError: looks at the words of kernels and at what other ranks said. Never waits.
   ncclResult_t async_error();
-  // Keeps the first error; later ones are logged by whoever has them.
+  // Keeps the first error; later ones are logged by whoever has them. One that a kernel of this
+  // rank and one that another rank found are both told: together they show who waits for whom.
   void set_async_error(ncclResult_t code, std::string text);
   std::string error_text() const;
 
@@ -130,6 +131,8 @@ class Communicator {
  private:
   void take_fault();
   void take_events();
+  enum class Finder { kKernel, kOtherRank };
+  void add_async_error(Finder finder, ncclResult_t code, const std::string& text);
   std::string fault_text(const Fault& fault) const;
   std::string with_own_call(const Bootstrap::PeerEvent& event) const;
 
@@ -143,6 +146,7 @@ class Communicator {
   mutable std::mutex error_mutex_;
   ncclResult_t error_ = ncclSuccess;
   std::string error_text_;
+  std::set<Finder> told_;  // whose error is part of the text
   std::set<int> gone_;
 
   static constexpr size_t kRemembered = 64;
