@@ -1,5 +1,5 @@
-// Which stream a handle names: nvidia platform. Every platform folder has this file with the same names
-// (contract: src/platform/README.md). Host code only.
+// Which stream a handle names: nvidia platform. Every platform folder has this file with the same
+// names (contract: src/platform/README.md). Host code only.
 #pragma once
 
 #include <hip/hip_runtime.h>
