@@ -22,9 +22,8 @@ constexpr milliseconds kAbortLimit{100};
 constexpr milliseconds kReadLimit{1000};
 
 bool kernels_ended(const DeviceWords& words, uint32_t blocks_launched) {
-  // After a fault a kernel of a graph may leave without having counted itself as begun.
   return flag_counter(words.eager_left) == blocks_launched &&
-         (flag_counter(words.graph_left) == words.graph_begun || words.fault_reports != 0);
+         flag_counter(words.graph_left) == words.graph_begun;
 }
 
 // Until all kernels have ended or `stop` says so; whether they ended. A device that does not answer
@@ -49,6 +48,15 @@ void join_init(Communicator& comm, const char* reason) {
 bool leave_kernels(Communicator& comm) {
   const auto deadline = Clock::now() + kAbortLimit;
   return wait_for_kernels(comm, [&] { return Clock::now() > deadline; });
+}
+
+// A graph that lives may be launched at any time: from now on its kernels touch nothing but the
+// communicator's own words, which the reaper keeps for it. False: kernels still run.
+bool end_kernels(Communicator& comm) {
+  if (comm.device_state && comm.graphs->any_live() &&
+      !comm.device_state->refuse_kernels(kReadLimit))
+    return false;
+  return leave_kernels(comm);
 }
 
 }  // namespace
@@ -78,7 +86,7 @@ ncclResult_t destroy(ncclComm_t handle) {
     failure = error.what();
   }
   const std::scoped_lock lock(comm->launch_mutex, comm->host_mutex);
-  const bool quiet = failure.empty() || leave_kernels(*comm);
+  const bool quiet = (failure.empty() && !comm->graphs->any_live()) || end_kernels(*comm);
   Reaper::instance().take(*comm, quiet);
   if (!failure.empty()) fail(ncclRemoteError, "ncclCommDestroy: {}", failure);
   return ncclSuccess;
@@ -92,7 +100,7 @@ ncclResult_t abort(ncclComm_t handle) {
   join_init(*comm, reason.c_str());
   comm->abort(reason);  // also of an init that ended well in between
   const std::scoped_lock lock(comm->launch_mutex, comm->host_mutex);
-  const bool quiet = leave_kernels(*comm);
+  const bool quiet = end_kernels(*comm);
   if (!quiet)
     log_warn("ncclCommAbort: kernels of rank {} still run; its buffers may still be written",
              comm->rank());

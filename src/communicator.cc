@@ -13,11 +13,11 @@
 
 namespace weft {
 
-KernelOrder::Place KernelOrder::place_on(hipStream_t stream) const {
-  return {any_ && (stream != last_ || stream == hipStreamPerThread), blocks_};
+KernelOrder::Place KernelOrder::place_on(StreamId stream) const {
+  return {any_ && (!stream || stream != last_), blocks_};
 }
 
-void KernelOrder::note_launch(hipStream_t stream, uint32_t blocks) {
+void KernelOrder::note_launch(StreamId stream, uint32_t blocks) {
   any_ = true;
   last_ = stream;
   blocks_ += blocks;
@@ -25,7 +25,8 @@ void KernelOrder::note_launch(hipStream_t stream, uint32_t blocks) {
 
 Communicator::Communicator(int rank, int size, int device, std::shared_ptr<const Config> config,
                            CommOptions options)
-    : random_state(config->random_grid),
+    : graphs(std::make_unique<GraphOrder>(config->graph_mixing)),
+      random_state(config->random_grid),
       rank_(rank),
       size_(size),
       device_(device),
@@ -79,6 +80,13 @@ void Communicator::set_async_error(ncclResult_t code, std::string text) {
   error_text_ = std::move(text);
 }
 
+void Communicator::add_async_error(Finder finder, ncclResult_t code, const std::string& text) {
+  const std::lock_guard lock(error_mutex_);
+  if (!told_.insert(finder).second) return;
+  if (error_ == ncclSuccess) error_ = code;
+  error_text_ += error_text_.empty() ? text : "; " + text;
+}
+
 std::string Communicator::error_text() const {
   const std::lock_guard lock(error_mutex_);
   return error_text_;
@@ -117,9 +125,13 @@ void Communicator::take_fault() {
   const Fault fault = device_state->fault();
   if (fault.kind == Fault::kNone || fault.kind == Fault::kAborted) return;
   const ncclResult_t code = is_disagreement(fault) ? ncclInvalidUsage : ncclRemoteError;
-  if (!error_text().empty()) return;
+  {
+    const std::lock_guard lock(error_mutex_);
+    if (told_.contains(Finder::kKernel)) return;
+  }
   const std::string text = fault_text(fault);
   log_warn("{}", text);
+  add_async_error(Finder::kKernel, code, text);
   give_up(code, text);
 }
 
@@ -132,7 +144,7 @@ void Communicator::take_events() {
     }
     if (event.code == ncclSuccess) continue;
     log_warn("comm {} rank {}: {}", fmt::ptr(this), rank_, event.text);
-    set_async_error(event.code, with_own_call(event));
+    add_async_error(Finder::kOtherRank, event.code, with_own_call(event));
   }
 }
 

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -24,6 +25,7 @@
 #include "config.h"
 #include "device_state.h"
 #include "geometry.h"
+#include "graph_order.h"
 #include "peer_access.h"
 #include "registration.h"
 #include "request.h"
@@ -34,21 +36,24 @@ namespace weft {
 enum class CommState : int { kInitializing, kReady, kFailed, kFinalized, kAborted, kClosed };
 
 // Which kernel comes after which (design, section 5): on the stream of the last one, stream order;
-// on another, a ticket. A handle that means another stream in every thread always takes a ticket.
+// on another, a ticket. Streams are told apart by their numbers: a handle may be that of a stream
+// that is gone, used again, or mean another stream in every thread. A runtime that has no numbers
+// makes every kernel take a ticket.
 class KernelOrder {
  public:
+  using StreamId = std::optional<unsigned long long>;  // platform::stream_id
   struct Place {
     bool has_ticket;
     uint32_t ticket;
   };
-  Place place_on(hipStream_t stream) const;
+  Place place_on(StreamId stream) const;
   // A kernel of `blocks` blocks was launched there.
-  void note_launch(hipStream_t stream, uint32_t blocks);
+  void note_launch(StreamId stream, uint32_t blocks);
   uint32_t blocks_launched() const { return blocks_; }
 
  private:
   bool any_ = false;
-  hipStream_t last_ = nullptr;  // compared, never used
+  StreamId last_;
   uint32_t blocks_ = 0;
 };
 
@@ -87,7 +92,8 @@ class Communicator {
 
   // ncclCommGetAsyncError: looks at the words of kernels and at what other ranks said. Never waits.
   ncclResult_t async_error();
-  // Keeps the first error; later ones are logged by whoever has them.
+  // Keeps the first error; later ones are logged by whoever has them. One that a kernel of this
+  // rank and one that another rank found are both told: together they show who waits for whom.
   void set_async_error(ncclResult_t code, std::string text);
   std::string error_text() const;
 
@@ -105,8 +111,9 @@ class Communicator {
   std::unique_ptr<Bootstrap> bootstrap;
   std::unique_ptr<Links> links;
   std::unique_ptr<DeviceState> device_state;  // null with one rank, until it needs a kernel
-  std::unique_ptr<PeerAccess> peer_access;    // null: no zero-copy, on any rank
-  size_t zero_copy_bytes() const;             // from so many on, 0: never
+  std::unique_ptr<GraphOrder> graphs;
+  std::unique_ptr<PeerAccess> peer_access;  // null: no zero-copy, on any rank
+  size_t zero_copy_bytes() const;           // from so many on, 0: never
 
   std::mutex launch_mutex;
   KernelOrder order;          // under launch_mutex
@@ -127,6 +134,8 @@ class Communicator {
  private:
   void take_fault();
   void take_events();
+  enum class Finder { kKernel, kOtherRank };
+  void add_async_error(Finder finder, ncclResult_t code, const std::string& text);
   std::string fault_text(const Fault& fault) const;
   std::string with_own_call(const Bootstrap::PeerEvent& event) const;
 
@@ -140,6 +149,7 @@ class Communicator {
   mutable std::mutex error_mutex_;
   ncclResult_t error_ = ncclSuccess;
   std::string error_text_;
+  std::set<Finder> told_;  // whose error is part of the text
   std::set<int> gone_;
 
   static constexpr size_t kRemembered = 64;

@@ -46,6 +46,7 @@ struct Config {
   bool check_pointers = false;             // NCCL_CHECK_POINTERS
   bool allow_shared_device = false;        // WEFT_ALLOW_SHARED_DEVICE
   bool unsafe = false;                     // WEFT_UNSAFE
+  bool graph_mixing = true;                // NCCL_GRAPH_MIXING_SUPPORT
   // For tests of this library.
   uint32_t epoch_base = 0;  // WEFT_EPOCH_BASE  first value of every step counter
   uint32_t random_grid =

@@ -45,7 +45,6 @@ constexpr auto kKnownNames =
                                      "NCCL_GRAPH_DUMP_FILE_RANK",
                                      "NCCL_GRAPH_FILE",
                                      "NCCL_GRAPH_HELPER_DISABLE",
-                                     "NCCL_GRAPH_MIXING_SUPPORT",
                                      "NCCL_GRAPH_REGISTER",
                                      "NCCL_GRAPH_STREAM_ORDERING",
                                      "NCCL_GROUP_CUDA_STREAM",

@@ -166,6 +166,12 @@ const Setting kSettings[] = {
      .scope = Scope::kAllRanks,
      .help = "1: a protocol that nobody has shown to be right on this hardware is used when asked "
              "for."},
+    {.name = "NCCL_GRAPH_MIXING_SUPPORT",
+     .field = &Config::graph_mixing,
+     .scope = Scope::kCommunicator,
+     .help = "1: executions of graphs and other calls run in the order in which they are launched. "
+             "0: the program keeps them apart, which saves a graph a wait and a record of an "
+             "event."},
     // For tests of this library.
     {.name = "WEFT_EPOCH_BASE",
      .field = &Config::epoch_base,

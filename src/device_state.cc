@@ -101,6 +101,19 @@ Fault DeviceState::fault() const noexcept {
   return fault;
 }
 
+bool DeviceState::refuse_kernels(std::chrono::milliseconds limit) noexcept try {
+  const DeviceScope scope(device_);
+  SideStream stream;
+  host_->words.fault.kind = Fault::kNone;  // whatever it was, it was told
+  host_->mirror.fault_reports = kClosed;
+  hipError_t state = hipMemcpyAsync(&words_->fault_reports, &host_->mirror.fault_reports,
+                                    sizeof(uint32_t), hipMemcpyHostToDevice, stream.get());
+  if (state == hipSuccess) state = stream.wait(limit);
+  return state == hipSuccess;
+} catch (const std::exception&) {
+  return false;
+}
+
 DeviceState::Reading DeviceState::read_words(std::chrono::milliseconds limit) const noexcept try {
   const DeviceScope scope(device_);
   SideStream stream;

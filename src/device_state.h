@@ -30,6 +30,9 @@ class DeviceState {
 
   // Kernels that run leave at their next look at the word.
   void abort() noexcept;
+  // Kernels that begin from now on leave at once, and the first of them reports Fault::kClosed.
+  // False: the device did not take the order within `limit`. One thread at a time.
+  bool refuse_kernels(std::chrono::milliseconds limit) noexcept;
   // Why a wait of a kernel gave up; kNone while none did.
   Fault fault() const noexcept;
   // The words of the device as they are now, while kernels may run. One thread at a time.

@@ -142,6 +142,8 @@ void log_ready(const Communicator& comm, const ncclUniqueId& id, Clock::time_poi
            "commId {} - Init COMPLETE",
            fmt::ptr(&comm), comm.rank(), comm.size(), comm.device(), comm.device(), own.bus_id,
            unique_id_label(id));
+  log_info(Subsystem::kInit, "comm {} rank {} {}, reductions of fp8 {}", fmt::ptr(&comm),
+           comm.rank(), own.arch, comm.fnuz ? "FNUZ" : "OCP");
   log_info(Subsystem::kInit, "Init timings - ncclCommInitRank: rank {} nranks {} total {:.2f}",
            comm.rank(), comm.size(), std::chrono::duration<double>(Clock::now() - start).count());
 }

@@ -6,6 +6,7 @@
 #include "launch_shape.h"
 #include "messages.h"
 #include "plan.h"
+#include "stream_identity.h"
 
 namespace weft {
 namespace {
@@ -14,6 +15,10 @@ bool is_capturing(hipStream_t stream) {
   hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
   hip_check(hipStreamIsCapturing(stream, &status), "asking whether a stream is capturing");
   return status != hipStreamCaptureStatusNone;
+}
+
+uint64_t deadline_ns(const Communicator& comm) {
+  return uint64_t(std::chrono::nanoseconds(comm.config().op_timeout).count());
 }
 
 // Work of one stream that comes after work of another. The event may go at once: the runtime keeps
@@ -27,21 +32,48 @@ void follow(hipStream_t stream, hipStream_t earlier) {
   hip_check(state, "ordering two streams of a group");
 }
 
-void launch_kernel(Communicator& comm, Launch& launch) {
-  LaunchArgs& args = launch.common();
-  args.eager = !is_capturing(launch.stream);
-  args.deadline_ns = uint64_t(std::chrono::nanoseconds(comm.config().op_timeout).count());
-  if (args.eager) {
-    const KernelOrder::Place place = comm.order.place_on(launch.stream);
-    args.has_ticket = place.has_ticket;
-    args.ticket = place.ticket;
-  }
-  for (const hipStream_t stream : launch.joined) follow(launch.stream, stream);
+void start_kernel(Launch& launch) {
   void* arguments[] = {launch.argument()};
   hip_check(hipLaunchKernel(launch.kernel, dim3(launch.grid), dim3(launch.threads), arguments,
                             platform::shared_bytes(launch.scratch_bytes), launch.stream),
             "launching a kernel of {} blocks of {} threads", launch.grid, launch.threads);
-  if (args.eager) comm.order.note_launch(launch.stream, launch.grid);
+}
+
+void launch_eager(Communicator& comm, Launch& launch) {
+  LaunchArgs& args = launch.common();
+  const KernelOrder::StreamId stream = platform::stream_id(launch.stream);
+  const KernelOrder::Place place = comm.order.place_on(stream);
+  args.eager = true;
+  args.has_ticket = place.has_ticket;
+  args.ticket = place.ticket;
+  comm.graphs->before_eager(launch.stream);
+  start_kernel(launch);
+  comm.order.note_launch(stream, launch.grid);
+  comm.graphs->after_eager(launch.stream);
+}
+
+// A kernel without operations: it waits for the one before it.
+void launch_nothing(Communicator& comm, hipStream_t stream) {
+  Launch launch{
+      pairwise_kernel(), 1, comm.geometry.threads, pairwise_scratch(comm.size()), stream, {},
+      PairwiseArgs{}};
+  launch.common().comm = comm.device_state->device_comm();
+  launch.common().deadline_ns = deadline_ns(comm);
+  launch_eager(comm, launch);
+}
+
+void launch_captured(Communicator& comm, Launch& launch) {
+  if (!comm.graphs->any_live() && comm.order.blocks_launched() > 0)
+    comm.graphs->order_earlier([&](hipStream_t side) { launch_nothing(comm, side); });
+  comm.graphs->before_captured(launch.stream);
+  start_kernel(launch);
+  comm.graphs->after_captured(launch.stream);
+}
+
+void launch_kernel(Communicator& comm, Launch& launch) {
+  launch.common().deadline_ns = deadline_ns(comm);
+  for (const hipStream_t stream : launch.joined) follow(launch.stream, stream);
+  (is_capturing(launch.stream) ? launch_captured : launch_eager)(comm, launch);
   for (const hipStream_t stream : launch.joined) follow(stream, launch.stream);
 }
 

@@ -22,24 +22,28 @@ using std::chrono::milliseconds;
 constexpr uint32_t kGoodbyeTag = 0x676f6f64;
 // Before memory is given up for good; and when the process ends, for peers of other processes.
 constexpr milliseconds kWaitInBackground{60000}, kWaitAtExit{5000};
-constexpr milliseconds kPoll{2};
+constexpr milliseconds kPoll{2}, kPollGraphs{50};
 constexpr milliseconds kFlushLimit{1000};
 
 // What kernels of this process may still use when their communicator is given up. Never destroyed.
-void keep_for_ever(std::unique_ptr<Links> links, std::unique_ptr<DeviceState> state,
-                   std::unique_ptr<PeerAccess> access) noexcept {
-  using Kept =
-      std::tuple<std::unique_ptr<Links>, std::unique_ptr<DeviceState>, std::unique_ptr<PeerAccess>>;
+struct Kept {
+  std::unique_ptr<Links> links;
+  std::unique_ptr<DeviceState> state;
+  std::unique_ptr<GraphOrder> graphs;
+  std::unique_ptr<PeerAccess> access;
+};
+void keep_for_ever(Kept one) noexcept {
   static std::mutex mutex;
   static auto* kept = new std::vector<Kept>;
   const std::lock_guard lock(mutex);
   try {
     kept->reserve(kept->size() + 1);
-    kept->emplace_back(std::move(links), std::move(state), std::move(access));
-  } catch (const std::bad_alloc&) {  // nobody will find them any more, which is as good
-    (void)links.release();
-    (void)state.release();
-    (void)access.release();
+    kept->push_back(std::move(one));
+  } catch (const std::bad_alloc&) {  // nobody will find it any more, which is as good
+    (void)one.links.release();
+    (void)one.state.release();
+    (void)one.graphs.release();
+    (void)one.access.release();
   }
 }
 
@@ -51,10 +55,12 @@ struct Reaper::Retired {
   std::unique_ptr<Links> links;
   std::unique_ptr<DeviceState> device_state;
   std::unique_ptr<PeerAccess> peer_access;
+  std::unique_ptr<GraphOrder> graphs;
   std::set<int> pending;          // peers that may still write to us
   std::set<int> other_processes;  // of these
   Clock::time_point deadline = Clock::now() + kWaitInBackground;
   bool quiet = true;
+  bool told = false;  // that a graph was launched in vain
 
   // The farthest in the bootstrap's tree first: a peer closes once it has heard from all, and must
   // have passed on by then what goes through it.
@@ -89,9 +95,24 @@ struct Reaper::Retired {
     if (quiet) {
       if (links) links->close(pending.empty());
     } else {  // kernels of this rank still use both
-      keep_for_ever(std::move(links), std::move(device_state), std::move(peer_access));
+      keep_for_ever(
+          {std::move(links), std::move(device_state), std::move(graphs), std::move(peer_access)});
     }
     if (bootstrap) bootstrap->close(kFlushLimit);
+    links.reset();
+    bootstrap.reset();
+  }
+
+  // Whether kernels of graphs may still come; says so when one has come.
+  bool is_held() noexcept {
+    if (!told && device_state && device_state->fault().kind == Fault::kClosed) {
+      told = true;
+      log_warn(
+          "rank {}: a graph was launched that holds operations of a communicator which was "
+          "destroyed: they did nothing, and what the graph computes from their results is wrong",
+          rank);
+    }
+    return graphs && graphs->any_live();
   }
 };
 
@@ -133,6 +154,7 @@ void Reaper::take(Communicator& comm, bool quiet) noexcept {
   retired->links = std::move(comm.links);
   retired->device_state = std::move(comm.device_state);
   retired->peer_access = std::move(comm.peer_access);
+  retired->graphs = std::move(comm.graphs);
   retired->quiet = quiet;
   if (!retired->bootstrap) return;
   const std::set<int> gone = comm.gone_ranks();
@@ -149,6 +171,7 @@ void Reaper::take(Communicator& comm, bool quiet) noexcept {
 void Reaper::adopt(std::unique_ptr<Retired> retired) {
   std::unique_lock lock(mutex_);
   retired_.push_back(std::move(retired));
+  changed_.notify_all();
   if (stop_) return;  // the process ends: its memory goes with it
   if (!running_) {
     if (thread_.joinable()) thread_.join();
@@ -163,25 +186,37 @@ void Reaper::adopt(std::unique_ptr<Retired> retired) {
   }
 }
 
-void Reaper::free_ended(std::unique_lock<std::mutex>& lock) {
-  std::list<std::unique_ptr<Retired>> ended;
-  for (auto it = retired_.begin(); it != retired_.end();) {
+template <class Ended>
+Reaper::List Reaper::take_if(List& from, Ended ended) {
+  List taken;
+  for (auto it = from.begin(); it != from.end();) {
     const auto next = std::next(it);
-    if ((*it)->poll()) ended.splice(ended.end(), retired_, it);
+    if (ended(**it)) taken.splice(taken.end(), from, it);
     it = next;
   }
+  return taken;
+}
+
+void Reaper::free_ended(std::unique_lock<std::mutex>& lock) {
+  List ended = take_if(retired_, [](Retired& each) { return each.poll(); });
+  List let_go = take_if(held_by_graphs_, [](Retired& each) { return !each.is_held(); });
   changed_.notify_all();
   lock.unlock();
+  let_go.clear();
   for (auto& retired : ended) retired->free();
+  List held = take_if(ended, [](Retired& each) { return each.is_held(); });
   ended.clear();
   lock.lock();
+  held_by_graphs_.splice(held_by_graphs_.end(), held);
 }
 
 void Reaper::run() {
   std::unique_lock lock(mutex_);
-  while (!retired_.empty() && !stop_) {
+  while (!(retired_.empty() && held_by_graphs_.empty()) && !stop_) {
     free_ended(lock);
     if (!retired_.empty()) changed_.wait_for(lock, kPoll, [&] { return stop_; });
+    if (retired_.empty() && !held_by_graphs_.empty())
+      changed_.wait_for(lock, kPollGraphs, [&] { return stop_ || !retired_.empty(); });
   }
   running_ = false;
 }

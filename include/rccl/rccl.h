@@ -262,11 +262,15 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm);
 
 // Finalizes if that was not done, then frees the communicator: the handle is dead afterwards. NULL:
 // ncclSuccess. An unfinished operation is waited for. Legal in a group.
+// A graph that captured operations may live on: memory that its kernels read goes with it. The
+// caller waits for executions of the graph that it launched. Launched afterwards, the operations do
+// nothing, the graph ends, and a warning is logged: captured operations need their communicator.
 ncclResult_t ncclCommDestroy(ncclComm_t comm);
 
 // Ends every operation of this rank, running kernels included, without waiting for peers, and frees
-// the communicator. Returns in bounded time. NULL: ncclSuccess. Threads: any thread, any time; no
-// other call on `comm` may begin after it.
+// the communicator. Returns in bounded time. NULL: ncclSuccess. Of graphs that captured operations
+// the same is true as for ncclCommDestroy, and executions that run end as well. Threads: any
+// thread, any time; no other call on `comm` may begin after it.
 ncclResult_t ncclCommAbort(ncclComm_t comm);
 
 // Stores the state of the communicator: ncclSuccess, ncclInProgress while a call with blocking = 0

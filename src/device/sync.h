@@ -64,7 +64,7 @@ WEFT_DEV void leave(const Waits& waits, Fault::Kind kind, const WaitSite& site, 
 // By the leader, at the end of the kernel: the first block to give up writes the report; the host
 // reads it (ncclCommGetAsyncError).
 WEFT_DEV void report_fault(const Fault& fault, HostWords* host, DeviceWords* words) {
-  if (platform::add_device32(&words->fault_reports, 1) != 0) return;
+  if (platform::add_device32(&words->fault_reports, 1) % kClosed != 0) return;
   host->fault.wait = fault.wait;
   host->fault.rank = fault.rank;
   host->fault.channel = fault.channel;

@@ -12,7 +12,12 @@ namespace weft {
 // The block may be stopped already: the kernel before it on the communicator has not ended, when
 // that ran on another stream, or a wait of the communicator has given up. After one has, counters
 // and slots no longer agree between ranks, and a kernel that was already queued must not touch
-// them. A barrier follows, after which stopped() is asked.
+// them. The same when the communicator was closed and a graph of it is launched all the same. A
+// barrier follows, after which stopped() is asked.
+//
+// Block 0 counts a graph's kernel before anything else. Blocks are started in ascending order, so
+// whoever closes the communicator, and reads the counts after it has, sees every kernel of which a
+// block goes on.
 WEFT_DEV Waits begin_kernel(const Block& block, const LaunchArgs& args) {
   DeviceWords* words = args.comm.words;
   Waits waits{block, args.comm.host, words, args.deadline_ns, static_cast<Fault*>(block.scratch()),
@@ -28,8 +33,10 @@ WEFT_DEV Waits begin_kernel(const Block& block, const LaunchArgs& args) {
   }
   if (block.lane() + 1 == block.width()) {
     if (!args.eager && block.index() == 0) words->graph_begun += block.grid();
-    if (platform::poll32(&words->fault_reports) != 0)
-      leave(waits, Fault::kNone, {Fault::kEarlierKernel, 0, 0, 0, nullptr}, 0);
+    const uint32_t reports = platform::poll32(&words->fault_reports);
+    if (reports != 0)
+      leave(waits, reports >= kClosed ? Fault::kClosed : Fault::kNone,
+            {Fault::kEarlierKernel, 0, 0, 0, nullptr}, 0);
   }
   waits.sequence = platform::poll32(&words->sequence[block.index()]);
   return waits;

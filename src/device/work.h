@@ -20,7 +20,8 @@ inline constexpr uint32_t kMaxChannels = 128;
 
 // Where a wait gave up, and why; the first block of a launch that gives up writes it (invariant 5).
 struct Fault {
-  enum Kind : uint32_t { kNone, kAborted, kDeadline, kMismatch, kPeerWentOn };
+  // kClosed: a graph was launched after its communicator had been destroyed.
+  enum Kind : uint32_t { kNone, kAborted, kDeadline, kMismatch, kPeerWentOn, kClosed };
   enum Wait : uint32_t { kData, kCredit, kEarlierKernel, kMessage, kMessageRoom };
   uint32_t kind;
   uint32_t wait;
@@ -39,6 +40,9 @@ struct HostWords {
   Fault fault;
 };
 
+// DeviceWords::fault_reports of a closed communicator, and more as kernels find that out.
+inline constexpr uint32_t kClosed = 1u << 31;
+
 // Words in device memory that kernels write, for a later kernel and for reports.
 struct DeviceWords {
   // Blocks of eager kernels that have left, in all, in the upper half: what a ticket waits for.
@@ -46,7 +50,7 @@ struct DeviceWords {
   // Blocks of kernels in graphs that were begun (counted by block 0), and that have left.
   uint64_t graph_left;  // upper half
   uint32_t graph_begun;
-  uint32_t fault_reports;  // waits that gave up; the first one is in HostWords
+  uint32_t fault_reports;  // waits that gave up, the first is in HostWords; kClosed by the host
   uint32_t zero_copies;    // channels of operations, and receives, that took a peer's buffer
   // Operations begun before this kernel, counting empty ones, as each block counts them: a block
   // may end before another one begins. Block 0 counts for those that a kernel has not.

@@ -370,6 +370,31 @@ TEST_F(HostCapture, GraphsBuiltByHandAndChildren) {
   HIP_OK(hipGraphDestroy(inner));
 }
 
+TEST_F(HostCapture, EdgesMayBeMovedWhileCapturing) {
+  hipGraph_t graph = nullptr;
+  const hipGraphNode_t* tail = nullptr;
+  size_t count = 0;
+  hipStreamCaptureStatus state;
+  HIP_OK(hipStreamBeginCapture(a_, hipStreamCaptureModeRelaxed));
+  HIP_OK(launch_add(a_, word_));
+  HIP_OK(hipStreamGetCaptureInfo_v2(a_, &state, nullptr, &graph, &tail, &count));
+  const hipGraphNode_t first = tail[0];
+  hipGraphNode_t last = nullptr;
+  HIP_OK(hipGraphAddEmptyNode(&last, graph, &first, 1));
+  HIP_OK(launch_add(a_, word_));
+  HIP_OK(hipStreamGetCaptureInfo_v2(a_, &state, nullptr, &graph, &tail, &count));
+  const hipGraphNode_t second = tail[0];
+  EXPECT_EQ(hipErrorInvalidValue, hipGraphRemoveDependencies(graph, &second, &last, 1));
+  HIP_OK(hipGraphRemoveDependencies(graph, &first, &last, 1));
+  HIP_OK(hipGraphAddDependencies(graph, &second, &last, 1));  // which stands before it
+  EXPECT_EQ(hipErrorNotSupported, hipGraphAddDependencies(graph, &last, &first, 1));  // a circle
+  HIP_OK(hipStreamEndCapture(a_, &graph));
+  size_t edges = 0;
+  HIP_OK(hipGraphGetEdges(graph, nullptr, nullptr, &edges));
+  EXPECT_EQ(2u, edges);
+  HIP_OK(hipGraphDestroy(graph));
+}
+
 TEST_F(HostCapture, UserObjectsLiveAsLongAsTheirGraphs) {
   std::atomic<int> destroyed{0};
   hipUserObject_t object = nullptr;

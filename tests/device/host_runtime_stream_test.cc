@@ -220,6 +220,22 @@ TEST_F(HostStream, PropertiesAndBadHandles) {
   EXPECT_EQ(hipErrorInvalidHandle, hipStreamWaitEvent(a_, nullptr, 0));
 }
 
+TEST_F(HostStream, AddressesAreUsedAgainNumbersAreNot) {
+  hipStream_t first = nullptr, second = nullptr;
+  unsigned long long id = 0, next = 0;
+  HIP_OK(hipStreamCreateWithPriority(&first, hipStreamNonBlocking, -1));
+  HIP_OK(hipStreamGetId(first, &id));
+  HIP_OK(hipStreamDestroy(first));
+  HIP_OK(hipStreamCreate(&second));
+  EXPECT_EQ(first, second);
+  HIP_OK(hipStreamGetId(second, &next));
+  EXPECT_NE(id, next);
+  int priority = 1;
+  HIP_OK(hipStreamGetPriority(second, &priority));  // nothing of the old one is left
+  EXPECT_EQ(0, priority);
+  HIP_OK(hipStreamDestroy(second));
+}
+
 TEST_F(HostStream, PerThreadStreamsAreTheThreadsOwn) {
   HIP_OK(launch_wait(hipStreamPerThread, {gate_, 1, nullptr, 0}));
   EXPECT_EQ(hipErrorNotReady, hipStreamQuery(hipStreamPerThread));

@@ -80,6 +80,7 @@ class ScopedLog {
   }
   ~ScopedLog() {
     unsetenv("NCCL_DEBUG_FILE");
+    unsetenv("NCCL_DEBUG");
     log_reset();
   }
   std::string text() const { return read_text(folder_.file("log")); }

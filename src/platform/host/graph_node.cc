@@ -85,20 +85,49 @@ Nodes nodes_of(const ihipGraph& graph, bool roots_only) {
   return found;
 }
 
-// A node must stand behind all it follows, so an edge may only point forward.
+bool follows(hipGraphNode_t node, hipGraphNode_t earlier) {
+  return std::find(node->after.begin(), node->after.end(), earlier) != node->after.end();
+}
+
+// A node must stand behind all it follows: one that nothing follows can be moved there.
 hipError_t add_dependency(ihipGraph& graph, hipGraphNode_t from, hipGraphNode_t to) {
   const auto place = [&](hipGraphNode_t node) {
     return std::find_if(graph.nodes.begin(), graph.nodes.end(),
                         [node](const auto& owned) { return owned.get() == node; });
   };
   const auto a = place(from), b = place(to);
-  if (a == graph.nodes.end() || b == graph.nodes.end() || a == b) return hipErrorInvalidValue;
-  if (a > b) return hipErrorNotSupported;
-  if (std::find(to->after.begin(), to->after.end(), from) != to->after.end()) {
+  if (a == graph.nodes.end() || b == graph.nodes.end() || a == b || follows(to, from)) {
     return hipErrorInvalidValue;
+  }
+  if (a > b) {
+    const auto depends = [to](const auto& node) { return follows(node.get(), to); };
+    if (std::any_of(b, graph.nodes.end(), depends)) return hipErrorNotSupported;
+    std::rotate(b, b + 1, graph.nodes.end());
   }
   to->after.push_back(from);
   return hipSuccess;
+}
+
+hipError_t remove_dependency(const ihipGraph& graph, hipGraphNode_t from, hipGraphNode_t to) {
+  if (!owns(graph, from) || !owns(graph, to) || !follows(to, from)) return hipErrorInvalidValue;
+  std::erase(to->after, from);
+  return hipSuccess;
+}
+
+// Does change(graph, from[i], to[i]) for each edge of a list.
+template <class Change>
+hipError_t change_edges(hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to,
+                        size_t count, Change change) {
+  return enter([&] {
+    const std::lock_guard guard(streams_lock());
+    if (!graph_is_live(graph)) return hipErrorInvalidValue;
+    if (count > 0 && (from == nullptr || to == nullptr)) return hipErrorInvalidValue;
+    for (size_t i = 0; i < count; ++i) {
+      const hipError_t error = change(*graph, from[i], to[i]);
+      if (error != hipSuccess) return error;
+    }
+    return hipSuccess;
+  });
 }
 
 }  // namespace
@@ -178,16 +207,12 @@ hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* node, hipGraph_t graph,
 
 hipError_t hipGraphAddDependencies(hipGraph_t graph, const hipGraphNode_t* from,
                                    const hipGraphNode_t* to, size_t count) {
-  return enter([&] {
-    const std::lock_guard guard(streams_lock());
-    if (!graph_is_live(graph)) return hipErrorInvalidValue;
-    if (count > 0 && (from == nullptr || to == nullptr)) return hipErrorInvalidValue;
-    for (size_t i = 0; i < count; ++i) {
-      const hipError_t error = add_dependency(*graph, from[i], to[i]);
-      if (error != hipSuccess) return error;
-    }
-    return hipSuccess;
-  });
+  return change_edges(graph, from, to, count, add_dependency);
+}
+
+hipError_t hipGraphRemoveDependencies(hipGraph_t graph, const hipGraphNode_t* from,
+                                      const hipGraphNode_t* to, size_t count) {
+  return change_edges(graph, from, to, count, remove_dependency);
 }
 
 hipError_t hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t* nodes, size_t* count) {

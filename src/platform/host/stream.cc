@@ -19,6 +19,8 @@ constexpr int kGreatestPriority = -1;
 struct Streams {
   Lock lock;
   std::unordered_set<ihipStream_t*> live;
+  // A new stream gets the address of the one destroyed last, as real runtimes may do.
+  std::vector<std::unique_ptr<ihipStream_t>> unused;
   std::vector<ihipStream_t*> null_streams;  // by device
   // Last Ops of destroyed streams: device synchronisation and the null stream still see them.
   struct Orphan {
@@ -34,8 +36,16 @@ Streams& streams() {
   return *s;
 }
 
+ihipStream_t* take_unused() {
+  auto& unused = streams().unused;
+  if (unused.empty()) return new ihipStream_t;
+  ihipStream_t* stream = unused.back().release();
+  unused.pop_back();
+  return stream;
+}
+
 ihipStream_t* make_stream(int device, unsigned flags, int priority) {
-  auto* stream = new ihipStream_t;
+  ihipStream_t* stream = take_unused();
   stream->device = device;
   stream->flags = flags;
   stream->priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
@@ -229,7 +239,8 @@ extern "C" hipError_t hipStreamDestroy(hipStream_t handle) {
     if (handle->tail != nullptr && !handle->tail->done()) {
       streams().orphans.push_back({handle->device, handle->blocking(), handle->tail});
     }
-    delete handle;
+    *handle = {};
+    streams().unused.emplace_back(handle);
     return hipSuccess;
   });
 }

@@ -1,10 +1,14 @@
 // Ranks that make different calls: all get an error, soon, and the texts name the calls; nothing is
 // taken for success and no memory beside the output is written. Cases A07, A09, A10.
 #include <algorithm>
+#include <iostream>
 
 #include "../../api/failing_ranks.h"
+#include "../../support/child_processes.h"
 #include "../../support/schedule_xml.h"
+#include "../../support/unique_id_text.h"
 #include "../../unit/scoped_log.h"
+#include "mismatch_process.h"
 
 namespace weft::test {
 namespace {
@@ -187,6 +191,23 @@ TEST(Mismatch, A07SendAndReceiveOfDifferentSizes) {
   expect_messages_fail(1, 200'000);
 }
 
+TEST(Mismatch, A07AmongProcesses) {
+  for (const auto& [sent, received] : {std::pair(3, 4), std::pair(4, 3), std::pair(99'999, 7)}) {
+    ncclUniqueId id;
+    require_ok(ncclGetUniqueId(&id), "ncclGetUniqueId");
+    ChildProcesses children;
+    for (const char* rank : {"0", "1"})
+      children.start(
+          {"mismatch", rank, std::to_string(sent), std::to_string(received), to_hex(id)});
+    std::string output;
+    for (const ChildResult& child : children.collect(std::chrono::seconds(60))) {
+      EXPECT_TRUE(child.ok()) << child.output;
+      output += child.output;
+    }
+    expect_text(output, {"sizes and types"});
+  }
+}
+
 TEST(Mismatch, A07NothingAgainstSomething) {
   const ScopedEnv limit("WEFT_TIMEOUT", "2");
   expect_messages_fail(0, 4);
@@ -194,4 +215,33 @@ TEST(Mismatch, A07NothingAgainstSomething) {
 }
 
 }  // namespace
+
+int run_mismatch(const std::vector<std::string>& arguments) {
+  const int rank = std::stoi(arguments.at(0));
+  const size_t sent = std::stoul(arguments.at(1)), received = std::stoul(arguments.at(2));
+  ncclComm_t comm = nullptr;
+  hipStream_t stream = nullptr;
+  require_hip(hipSetDevice(rank), "hipSetDevice");
+  require_hip(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking), "hipStreamCreate");
+  require_ok(ncclCommInitRank(&comm, 2, from_hex(arguments.at(3)), rank), "ncclCommInitRank");
+  const GuardedBuffer buffer(4 * (rank == 0 ? sent : received), 0);
+  require_ok(rank == 0 ? ncclSend(buffer.data(), sent, ncclFloat32, 1, comm, stream)
+                       : ncclRecv(buffer.data(), received, ncclFloat32, 0, comm, stream),
+             "the message");
+  ncclResult_t state = ncclSuccess;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (state == ncclSuccess && std::chrono::steady_clock::now() < deadline) {
+    require_ok(ncclCommGetAsyncError(comm, &state), "ncclCommGetAsyncError");
+    std::this_thread::yield();
+  }
+  std::cout << "rank " << rank << ": " << ncclGetLastError(comm) << std::endl;
+  require_ok(ncclCommAbort(comm), "ncclCommAbort");
+  require_hip(hipStreamSynchronize(stream), "hipStreamSynchronize");
+  const std::string beside = buffer.compare({GuardedBuffer::kFill}, 1);
+  const bool guards = beside.find("was written") == std::string::npos;
+  std::cout << beside << std::endl;
+  require_hip(hipStreamDestroy(stream), "hipStreamDestroy");
+  return state != ncclSuccess && guards ? 0 : 1;
+}
+
 }  // namespace weft::test

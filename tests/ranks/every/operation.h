@@ -64,6 +64,14 @@ struct Operation {
   bool bit(int n) const { return mix(seed + 77) >> n & 1; }  // a small choice, equal on all ranks
 };
 
+// A sum of floats, out of place.
+inline Operation all_reduce(size_t count, uint64_t seed) {
+  Operation o;
+  o.count = count;
+  o.seed = seed;
+  return o;
+}
+
 // Whether the simulated devices read fp8 as FNUZ: CDNA3 does, nothing else.
 bool devices_are_fnuz();
 

@@ -138,6 +138,8 @@ typedef struct hipDeviceProp_t {
 #define hipDeviceMallocFinegrained 0x1u
 #define hipDeviceMallocUncached 0x3u
 
+#define hipStreamAddCaptureDependencies cudaStreamAddCaptureDependencies
+#define hipStreamSetCaptureDependencies cudaStreamSetCaptureDependencies
 #define hipUserObjectNoDestructorSync cudaUserObjectNoDestructorSync
 #define hipGraphUserObjectMove cudaGraphUserObjectMove
 #define hipFuncAttributeMaxDynamicSharedMemorySize cudaFuncAttributeMaxDynamicSharedMemorySize
@@ -204,6 +206,7 @@ WEFT_HIP_NAME(StreamCreateWithPriority, (hipStream_t * stream, unsigned flags, i
 WEFT_HIP_NAME(StreamDestroy, (hipStream_t stream), (stream))
 WEFT_HIP_NAME(StreamSynchronize, (hipStream_t stream), (stream))
 WEFT_HIP_NAME(StreamQuery, (hipStream_t stream), (stream))
+WEFT_HIP_NAME(StreamGetId, (hipStream_t stream, unsigned long long* id), (stream, id))
 WEFT_HIP_NAME(StreamWaitEvent, (hipStream_t stream, hipEvent_t event, unsigned flags),
               (stream, event, flags))
 WEFT_HIP_NAME(LaunchHostFunc, (hipStream_t stream, hipHostFn_t function, void* user),
@@ -234,6 +237,15 @@ WEFT_HIP_NAME(UserObjectRelease, (hipUserObject_t object, unsigned count), (obje
 WEFT_HIP_NAME(GraphRetainUserObject,
               (hipGraph_t graph, hipUserObject_t object, unsigned count, unsigned flags),
               (graph, object, count, flags))
+
+WEFT_HIP_NAME(GraphAddEventRecordNode,
+              (hipGraphNode_t * node, hipGraph_t graph, const hipGraphNode_t* dependencies,
+               size_t count, hipEvent_t event),
+              (node, graph, dependencies, count, event))
+WEFT_HIP_NAME(GraphAddEventWaitNode,
+              (hipGraphNode_t * node, hipGraph_t graph, const hipGraphNode_t* dependencies,
+               size_t count, hipEvent_t event),
+              (node, graph, dependencies, count, event))
 
 WEFT_HIP_NAME(FuncGetAttributes, (hipFuncAttributes * attributes, const void* function),
               (attributes, function))
@@ -364,6 +376,19 @@ static inline hipError_t hipStreamGetCaptureInfo_v2(hipStream_t stream,
                                                     const hipGraphNode_t** tail,
                                                     size_t* tail_count) {
   return cudaStreamGetCaptureInfo(stream, status, id, graph, tail, 0, tail_count);
+}
+static inline hipError_t hipStreamUpdateCaptureDependencies(hipStream_t stream,
+                                                            hipGraphNode_t* nodes, size_t count,
+                                                            unsigned flags) {
+  return cudaStreamUpdateCaptureDependencies(stream, nodes, 0, count, flags);
+}
+static inline hipError_t hipGraphAddDependencies(hipGraph_t graph, const hipGraphNode_t* from,
+                                                 const hipGraphNode_t* to, size_t count) {
+  return cudaGraphAddDependencies(graph, from, to, 0, count);
+}
+static inline hipError_t hipGraphRemoveDependencies(hipGraph_t graph, const hipGraphNode_t* from,
+                                                    const hipGraphNode_t* to, size_t count) {
+  return cudaGraphRemoveDependencies(graph, from, to, 0, count);
 }
 
 #ifdef __cplusplus
