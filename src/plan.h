@@ -28,7 +28,8 @@ struct Launch {
 };
 
 // The launches for requests of one communicator: collectives in their order, then messages.
-// Requests of collectives that follow one another with the same kernel and stream share a launch; a
+// Requests of collectives that follow one another with the same kernel and stream share a launch;
+// broadcasts that do so, or reduces, run side by side in it whatever their streams, as one call. A
 // request of no elements is a work of no loops, so that ranks count it too. Throws
 // Error(ncclInvalidUsage) for messages to oneself that do not match.
 std::vector<Launch> plan(Communicator& comm, const std::vector<Request>& requests);

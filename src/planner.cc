@@ -1,7 +1,9 @@
 // From requests to launches (plan.h). Every choice is a function of rank-invariant keys:
 // collective, count, type, op, root and what ranks agreed on at init. Pointers only pass through.
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <numeric>
 #include <span>
 
 #include "algorithms/select.h"
@@ -53,20 +55,25 @@ Elements elements_of(const Request& request) {
 struct WireShape {
   Region stream, exchange;  // exchange == stream: it has none
   size_t bytes_per_channel;
-  uint32_t unit_bytes, unit_packs;  // of a slot
+  uint32_t unit_bytes, unit_packs, unit_lanes;  // of a slot; lanes that take a unit in one go
 };
 WireShape shape_of(Protocol protocol) {
   constexpr uint32_t kPack = kPackBytes;
   switch (protocol) {
     case Protocol::kLl:
-      return {Region::kLlStream, Region::kLlExchange, platform::kLlBytesPerChannel, 2 * kPack, 1};
+      return {
+          Region::kLlStream, Region::kLlExchange, platform::kLlBytesPerChannel, 2 * kPack, 1, 1};
     case Protocol::kLl128:
-      return {Region::kLl128Stream, Region::kLl128Exchange, platform::kLl128BytesPerChannel,
-              2 * platform::kLineLanes * kPack, 2 * platform::kLineLanes - 1};
+      return {Region::kLl128Stream,
+              Region::kLl128Exchange,
+              platform::kLl128BytesPerChannel,
+              2 * platform::kLineLanes * kPack,
+              2 * platform::kLineLanes - 1,
+              2 * platform::kLineLanes};
     case Protocol::kSimple:
       break;
   }
-  return {Region::kSimple, Region::kSimple, platform::kBytesPerChannel, kPack, 1};
+  return {Region::kSimple, Region::kSimple, platform::kBytesPerChannel, kPack, 1, 1};
 }
 
 uint32_t channels_for(const Communicator& comm, Protocol protocol, size_t bytes) {
@@ -118,8 +125,9 @@ Way way_of(const Communicator& comm, const Request& request, const Elements& ele
 }
 
 // Of a channel's share at least one pack a chunk, else parts of an exchange would be empty.
-Chunking chunking_of(const Communicator& comm, const Request& request, const Elements& elements,
-                     const Way& way) {
+Chunking chunking_of(const Communicator& comm, const Request& request, const Way& way,
+                     uint32_t most_channels) {
+  const Elements elements = elements_of(request);
   ChunkingKey chunking{};
   chunking.count = elements.count;
   chunking.pack_elems = uint32_t(kPackBytes / elements.bytes);
@@ -129,8 +137,7 @@ Chunking chunking_of(const Communicator& comm, const Request& request, const Ele
       is_exchange(way.region) ? 1 : fifo.slots / uint32_t(way.course.flow_chunks);
   chunking.chunk_packs = way.packs_per_slot * std::max(slots, 1u);
   const size_t fill = std::max<size_t>(Chunking::packs_of(chunking) / chunking.chunks, 1);
-  chunking.channels = uint32_t(std::min<size_t>(
-      channels_for(comm, way.course.protocol, elements.count * elements.bytes), fill));
+  chunking.channels = uint32_t(std::min<size_t>(most_channels, fill));
   return Chunking(chunking);
 }
 
@@ -175,6 +182,22 @@ MappedWork mapped_work(Communicator& comm, const Request& request) {
           reach(touched.output, request.output, shape.output)};
 }
 
+// A request of a collective with all that was decided for it.
+struct Planned {
+  const Request& request;
+  Way way;
+  Reduction reduction;
+  const void* kernel;
+
+  size_t bytes() const { return request.count * type_bytes(request.type); }
+};
+Planned planned(const Communicator& comm, const Request& request) {
+  const Way way = way_of(comm, request, elements_of(request));
+  const Reduction reduction = reduction_of(comm, request, way.course);
+  return {request, way, reduction,
+          kernel_of(way.course.protocol, reduction.element, reduction.body)};
+}
+
 // This rank's steps, on the device.
 const Step* steps_of(Communicator& comm, const Request& request, const Course& course) {
   StepTables& tables = comm.device_state->steps;
@@ -182,7 +205,8 @@ const Step* steps_of(Communicator& comm, const Request& request, const Course& c
   return tables.find(course.id(), course.schedule->steps[size_t(comm.rank())]);
 }
 
-Work make_work(Communicator& comm, const Request& request, const Way& way, const OpArg& op) {
+Work make_work(Communicator& comm, const Planned& planned, uint32_t most_channels) {
+  const auto& [request, way, reduction, kernel] = planned;
   const Elements elements = elements_of(request);
   const BufferShape shape = buffer_shape(request.collective, true);
   Work work{};
@@ -191,8 +215,8 @@ Work make_work(Communicator& comm, const Request& request, const Way& way, const
   work.bias = request.bias;
   work.input_stride = shape.input == Segments::kPerRank ? elements.count : 0;
   work.output_stride = shape.output == Segments::kPerRank ? elements.count : 0;
-  work.chunking = chunking_of(comm, request, elements, way);
-  work.op = op;
+  work.chunking = chunking_of(comm, request, way, most_channels);
+  work.op = reduction.arg;
   work.slice_packs = way.packs_per_slot;
   work.signature = signature_of(request, way, work.chunking);
   const Course& course = way.course;
@@ -203,36 +227,90 @@ Work make_work(Communicator& comm, const Request& request, const Way& way, const
   return work;
 }
 
-void add_collective(Communicator& comm, const Request& request, std::vector<Launch>& launches) {
-  const Way way = way_of(comm, request, elements_of(request));
-  const Reduction reduction = reduction_of(comm, request, way.course);
-  const void* kernel = kernel_of(way.course.protocol, reduction.element, reduction.body);
-  const auto joins = [&] {
-    return !launches.empty() && launches.back().kernel == kernel &&
-           launches.back().stream == request.stream && launches.back().common().works < kMaxWorks;
-  };
-  if (!joins())
-    launches.push_back({kernel,
-                        1,
-                        comm.geometry.threads,
-                        collective_scratch(comm.size()),
-                        request.stream,
-                        {},
-                        CollectiveArgs{}});
-  Launch& launch = launches.back();
-  const Work work = make_work(comm, request, way, reduction.arg);
-  launch.grid = std::max(launch.grid, work.chunking.channels);
-  auto& args = std::get<CollectiveArgs>(launch.args);
-  args.work[args.works++] = work;
+// Those that are not the first one, once each.
+std::vector<hipStream_t> other_streams(const std::vector<hipStream_t>& streams) {
+  std::vector<hipStream_t> others;
+  for (const hipStream_t stream : streams)
+    if (stream != streams.front() &&
+        std::find(others.begin(), others.end(), stream) == others.end())
+      others.push_back(stream);
+  return others;
 }
 
-std::vector<hipStream_t> other_streams(const std::vector<Request>& requests) {
-  std::vector<hipStream_t> others;
-  for (const Request& request : requests)
-    if (request.stream != requests.front().stream &&
-        std::find(others.begin(), others.end(), request.stream) == others.end())
-      others.push_back(request.stream);
-  return others;
+// Broadcasts, or reduces, that follow one another in a group keep different links busy: they share
+// the channels instead of taking them in turn.
+bool run_side_by_side(const Planned& a, const Planned& b) {
+  const Collective collective = a.request.collective;
+  return (collective == Collective::kBroadcast || collective == Collective::kReduce) &&
+         b.request.collective == collective && a.kernel == b.kernel;
+}
+
+using ChannelCounts = std::array<uint32_t, kMaxWorks>;
+
+// What each gets, less than it would take alone when all together want more than there are.
+ChannelCounts deal_channels(const Communicator& comm, const std::vector<Planned>& row) {
+  ChannelCounts counts{};
+  for (size_t i = 0; i < row.size(); ++i)
+    counts[i] = channels_for(comm, row[i].way.course.protocol, row[i].bytes());
+  const uint32_t wanted = std::accumulate(counts.begin(), counts.end(), 0u);
+  const uint32_t most = comm.geometry.box.channels;
+  if (row.size() > 1 && wanted > most)
+    for (uint32_t& count : counts) count = std::max(count * most / wanted, 1u);
+  return counts;
+}
+
+// A lane for every pack of a chunk: barriers and the start of a block cost less with fewer (two
+// H200, 8 bytes: 128 threads 5.0 us of a kernel, 512 threads 5.4).
+uint32_t threads_for(const Communicator& comm, const Way& way, const Chunking& chunking) {
+  constexpr uint32_t kLeast = 128;
+  const WireShape wire = shape_of(way.course.protocol);
+  const size_t share = chunking.share_packs + (chunking.longer_shares > 0 ? 1 : 0);
+  const size_t parts = size_t(std::max(chunking.loops, 1u)) * chunking.chunks;
+  const size_t packs = (share + parts - 1) / parts;
+  const size_t units = (packs + wire.unit_packs - 1) / wire.unit_packs;
+  const size_t lanes = std::bit_ceil(units * wire.unit_lanes);
+  return uint32_t(std::min<size_t>(std::max<size_t>(lanes, kLeast), comm.geometry.threads));
+}
+
+// One work a request, beside each other. The signature of all is that of each: for a rank that
+// groups other requests it is another call.
+void add_works(Communicator& comm, const std::vector<Planned>& row, Launch& launch) {
+  auto& args = std::get<CollectiveArgs>(launch.args);
+  const ChannelCounts counts = deal_channels(comm, row);
+  Work* const works = args.work + args.works;
+  uint32_t next = 0, signature = 0;
+  for (size_t i = 0; i < row.size(); ++i) {
+    works[i] = make_work(comm, row[i], counts[i]);
+    if (next + works[i].chunking.channels > comm.geometry.box.channels) next = 0;
+    works[i].first_channel = next;
+    next += works[i].chunking.channels;
+    launch.grid = std::max(launch.grid, next);
+    launch.threads = std::max(launch.threads, threads_for(comm, row[i].way, works[i].chunking));
+    signature = i == 0 ? works[i].signature : uint32_t(hash_number(signature, works[i].signature));
+  }
+  args.works += uint32_t(row.size());
+  for (size_t i = 0; i < row.size(); ++i) {
+    works[i].signature = signature;
+    works[i].call = args.works - 1;
+  }
+}
+
+// `row`: what runs side by side.
+void add_collectives(Communicator& comm, const std::vector<Planned>& row,
+                     std::vector<Launch>& launches) {
+  const void* kernel = row.front().kernel;
+  std::vector<hipStream_t> streams;
+  for (const Planned& each : row) streams.push_back(each.request.stream);
+  const std::vector<hipStream_t> others = other_streams(streams);
+  const auto joins = [&] {
+    return !launches.empty() && launches.back().kernel == kernel &&
+           launches.back().stream == streams.front() && launches.back().joined == others &&
+           launches.back().common().works + row.size() <= kMaxWorks;
+  };
+  if (!joins())
+    launches.push_back(
+        {kernel, 1, 1, collective_scratch(comm.size()), streams.front(), others, CollectiveArgs{}});
+  add_works(comm, row, launches.back());
 }
 
 void mark_channels(const Task& task, uint32_t channels, uint64_t (&used)[2]) {
@@ -254,6 +332,8 @@ void offer_buffer(const Communicator& comm, Task& task) {
 void add_messages(const Communicator& comm, const std::vector<Request>& requests,
                   std::vector<Launch>& launches) {
   const uint32_t channels = comm.geometry.box.channels;
+  std::vector<hipStream_t> streams;
+  for (const Request& request : requests) streams.push_back(request.stream);
   for (const auto& tasks : deal_messages({comm.rank(), comm.size(), channels}, requests)) {
     PairwiseArgs args{};
     args.tasks = uint32_t(tasks.size());
@@ -262,8 +342,8 @@ void add_messages(const Communicator& comm, const std::vector<Request>& requests
     for (const Task& task : tasks) mark_channels(task, channels, args.channels_used);
     const int grid = std::popcount(args.channels_used[0]) + std::popcount(args.channels_used[1]);
     launches.push_back({pairwise_kernel(), uint32_t(grid), comm.geometry.threads,
-                        pairwise_scratch(comm.size()), requests.front().stream,
-                        other_streams(requests), args});
+                        pairwise_scratch(comm.size()), streams.front(), other_streams(streams),
+                        args});
   }
 }
 
@@ -280,13 +360,21 @@ uint32_t grid_for(Communicator& comm, uint32_t channels) {
 std::vector<Launch> plan(Communicator& comm, const std::vector<Request>& requests) {
   std::vector<Launch> launches;
   std::vector<Request> messages;
+  std::vector<Planned> row;
+  const auto end_row = [&] {
+    if (!row.empty()) add_collectives(comm, row, launches);
+    row.clear();
+  };
   for (const Request& request : requests) {
     if (is_pairwise(request.collective)) {
       messages.push_back(request);
-    } else {
-      add_collective(comm, request, launches);
+      continue;
     }
+    const Planned next = planned(comm, request);
+    if (row.size() == kMaxWorks || (!row.empty() && !run_side_by_side(row.back(), next))) end_row();
+    row.push_back(next);
   }
+  end_row();
   if (!messages.empty()) add_messages(comm, messages, launches);
   for (Launch& launch : launches) {
     launch.grid = grid_for(comm, launch.grid);

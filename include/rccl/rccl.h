@@ -417,9 +417,11 @@ ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int
 ncclResult_t ncclGroupStart(void);
 
 // Starts everything noted since ncclGroupStart as one operation a communicator, and returns the
-// first error of the group's calls too, in which case nothing of the group was started. Without a
-// group: ncclInvalidUsage. Communicators with blocking = 0 and with blocking = 1 do not mix in a
-// group: ncclInvalidArgument. Threads: any thread, any time.
+// first error of the group's calls too, in which case nothing of the group was started. Calls of a
+// group may run side by side, so none may use what another one writes; and all ranks put the same
+// broadcasts, and the same reduces, into a group together (broadcasts that follow one another are
+// one operation). Without a group: ncclInvalidUsage. Communicators with blocking = 0 and with
+// blocking = 1 do not mix in a group: ncclInvalidArgument. Threads: any thread, any time.
 ncclResult_t ncclGroupEnd(void);
 
 // Ends the group without starting anything, and stores an estimate of the time it would take; an

@@ -45,7 +45,8 @@ class Channel {
     const uint32_t loops = part == kBody ? work_.chunking.loops : 1;
     WEFT_ROLLED
     for (uint32_t index = 0; index < loops; ++index) {
-      const Packs loop = work_.chunking.loop(work_.chunking.share(channel_), index);
+      const Packs loop =
+          work_.chunking.loop(work_.chunking.share(channel_ - work_.first_channel), index);
       WEFT_ROLLED
       for (int hop = 0; hop < hops_; ++hop) {
         if (hop % kStepsAhead == 0 && hops_ > kStepsAhead) {

@@ -27,7 +27,7 @@ struct CollectiveKernel {
     const uint32_t begun = waits.sequence;
     WEFT_ROLLED
     for (uint32_t w = 0; w < args.works; ++w) {
-      waits.sequence = begun + w;
+      waits.sequence = begun + args.work[w].call;
       if (!run(block, args, args.work[w], waits)) break;
     }
     end_kernel(block, args, waits, begun);
@@ -38,9 +38,10 @@ struct CollectiveKernel {
                     const Waits& waits) const {
     const OpArg op = resolved<Type>(work.op);
     WEFT_ROLLED
-    for (uint32_t channel = block.index(); channel < work.chunking.channels;
+    for (uint32_t channel = block.index(); channel < work.first_channel + work.chunking.channels;
          channel += block.grid())
-      if (!Channel<Protocol, Type, Op>(block, args.comm, work, op, waits, channel).run())
+      if (channel >= work.first_channel &&
+          !Channel<Protocol, Type, Op>(block, args.comm, work, op, waits, channel).run())
         return false;
     return true;
   }

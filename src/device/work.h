@@ -118,6 +118,10 @@ struct Work {
   int32_t hops;
   Region region;
   MappedWork mapped;
+  // Works that run side by side lie on channels of their own, as far as there are enough, from here
+  // on. They are one call for their peers, with one signature: that of the last of them, which is
+  // `call` operations after the first one of the launch.
+  uint32_t first_channel, call;
 };
 
 // What every kernel of a communicator is told.

@@ -109,7 +109,7 @@ TEST(Cases, A04BothSendFirst) {
   EXPECT_EQ(zero.read()[GuardedBuffer::kGuard + kSmall - 1], 2);
   EXPECT_EQ(one.read()[GuardedBuffer::kGuard + kSmall - 1], 1);
   send_then_receive(ranks, {&zero, &one}, kLarge);
-  // Each rank's report has both halves of the circle.
+  // Each rank's report has the half of the circle whose wait ended first, or both.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (const int rank : {0, 1}) {
     std::string text;
@@ -118,11 +118,11 @@ TEST(Cases, A04BothSendFirst) {
       for (const int each : {0, 1})
         require_ok(ncclCommGetAsyncError(ranks.comm(each), &state), "ncclCommGetAsyncError");
       text = ncclGetLastError(ranks.comm(rank));
-      return text.find("message at rank 0") != std::string::npos &&
-             text.find("message at rank 1") != std::string::npos && state == ncclRemoteError;
+      return text.find("room for a message at rank") != std::string::npos &&
+             state == ncclRemoteError;
     };
     while (!whole() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-    expect_text(text, {"room for a message at rank 0", "room for a message at rank 1", "TIMEOUT"});
+    expect_text(text, {"room for a message at rank", "WEFT_TIMEOUT"});
   }
 }
 
