@@ -177,7 +177,6 @@ MappedWork mapped_work(Communicator& comm, const Request& request) {
     return access.reach(buffer, bytes_of(request, segments, comm.size()));
   };
   return {comm.device_state->steps.find_mapped(request.collective, request.root),
-          mapped_hops(request.collective, comm.size()),
           reach(touched.input, request.input, shape.input),
           reach(touched.output, request.output, shape.output)};
 }
@@ -199,7 +198,7 @@ Planned planned(const Communicator& comm, const Request& request) {
 }
 
 // This rank's steps, on the device.
-const Step* steps_of(Communicator& comm, const Request& request, const Course& course) {
+StepList steps_of(Communicator& comm, const Request& request, const Course& course) {
   StepTables& tables = comm.device_state->steps;
   if (!course.schedule) return tables.find(course.pattern, request.root);
   return tables.find(course.id(), course.schedule->steps[size_t(comm.rank())]);
@@ -220,8 +219,7 @@ Work make_work(Communicator& comm, const Planned& planned, uint32_t most_channel
   work.slice_packs = way.packs_per_slot;
   work.signature = signature_of(request, way, work.chunking);
   const Course& course = way.course;
-  work.steps = steps_of(comm, request, course);
-  work.hops = course.schedule ? course.schedule->hops : pattern_hops(course.pattern, comm.size());
+  work.list = steps_of(comm, request, course);
   work.region = way.region;
   if (course.zero_copy) work.mapped = mapped_work(comm, request);
   return work;

@@ -23,6 +23,8 @@ template <class Type>
 OpArg arg_of(const ReductionKey& key) {
   if (key.user != nullptr) return user_arg<Type>(*key.user);
   switch (key.op) {
+    case ncclProd:
+      return product_arg<Type>();
     case ncclMax:
       return min_max_arg<Type>(true);
     case ncclMin:
@@ -35,15 +37,7 @@ OpArg arg_of(const ReductionKey& key) {
 }
 
 OpBody body_of(ncclRedOp_t op) {
-  switch (op) {
-    case ncclProd:
-      return OpBody::kProd;
-    case ncclMax:
-    case ncclMin:
-      return OpBody::kMinMax;
-    default:
-      return OpBody::kSum;
-  }
+  return op == ncclProd || op == ncclMax || op == ncclMin ? OpBody::kProdOrMinMax : OpBody::kSum;
 }
 
 template <class Type>

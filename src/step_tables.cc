@@ -3,15 +3,15 @@
 
 #include <hip/hip_runtime.h>
 
-#include "device/work.h"
+#include <algorithm>
+
 #include "hip_check.h"
 #include "side_stream.h"
 
 namespace weft {
 namespace {
 
-constexpr int kChannelKinds = 2;  // Spot::channel, even and odd
-constexpr int kFewRanks = 16;     // tables of all roots: some 50 KiB
+constexpr int kFewRanks = 16;  // tables of all roots: some 50 KiB
 constexpr std::chrono::seconds kCopyLimit{20};
 
 void add_cards(std::vector<Step>& steps) {
@@ -19,7 +19,43 @@ void add_cards(std::vector<Step>& steps) {
   give.card = take.card = true;
   give.send = take.recv = Peers::others();
   steps.insert(steps.end(), {give, take});
-  static_assert(kCardHops == 2);
+  static_assert(kCardSteps == 2);
+}
+
+// Of a step by peer the one that concerns `peer`; this rank itself: the copy of its own chunk.
+Step part_of(const Step& step, int peer, int place) {
+  const bool sends = step.send.any();
+  Step one;
+  one.by_peer = true;
+  one.chunk = peer;
+  if (peer == place) {
+    one.read_input = one.write_output = sends && step.write_output;
+  } else if (sends && step.send.at(peer, place) >= 0) {
+    one.read_input = true;
+    one.send = Peers::one(peer);
+  } else if (!sends && step.recv.at(peer, place) >= 0) {
+    one.write_output = true;
+    one.recv = Peers::one(peer);
+  }
+  return one;
+}
+
+bool does_something(const Step& step) {
+  return step.recv.any() || step.send.any() || step.read_input;
+}
+
+// What a kernel does for a step. By peer: one peer after another, starting with a neighbour so that
+// ranks do not all turn to the same one, the own chunk last.
+void add_parts(std::vector<Step>& list, const Step& step, int place, int n) {
+  const size_t first = list.size();
+  for (int turn = 1; turn <= (step.by_peer ? n : 1); ++turn) {
+    const int peer = (place + (step.send.any() ? turn : n - turn)) % n;
+    const Step part = step.by_peer ? part_of(step, peer, place) : step;
+    if (does_something(part)) list.push_back(part);
+  }
+  if (list.size() == first) return;
+  list.back().counts_sent = step.send.any();
+  list.back().counts_received = step.recv.any();
 }
 
 // A graph that is being captured must not see the copy.
@@ -46,50 +82,58 @@ StepTables::StepTables(int rank, int ranks) : rank_(rank), ranks_(ranks) {
   upload(keys);
 }
 
-const Step* StepTables::find(const Key& key) {
+StepList StepTables::find(const Key& key) {
   if (!tables_.contains(key)) upload({key});
   return tables_.at(key);
 }
 
-std::vector<Step> StepTables::steps_of(const Key& key) const {
-  const auto [list, root] = key;
-  std::vector<Step> steps;
-  Spot at{rank_, ranks_, root};
-  if (list >= kPatternCount) {
-    const auto collective = Collective(list - kPatternCount);
-    add_cards(steps);
-    for (int hop = 0; hop < mapped_hops(collective, ranks_); ++hop)
-      steps.push_back(mapped_step(collective, at, hop));
-    add_cards(steps);
-    return steps;
-  }
-  for (at.channel = 0; at.channel < kChannelKinds; ++at.channel)
-    for (int hop = 0; hop < pattern_hops(PatternId(list), ranks_); ++hop)
-      steps.push_back(pattern_step(PatternId(list), at, hop));
-  return steps;
+StepTables::Table StepTables::two_kinds(std::vector<Step> even, std::vector<Step> odd) const {
+  const size_t count = std::max(even.size(), odd.size());
+  even.resize(count);
+  odd.resize(count);
+  even.insert(even.end(), odd.begin(), odd.end());
+  return {std::move(even), int(count)};
 }
 
-const Step* StepTables::find(uint64_t id, const std::vector<Step>& steps) {
-  const Step*& table = schedules_[id];
-  if (table == nullptr) {
-    std::vector<Step> all;
-    for (int kind = 0; kind < kChannelKinds; ++kind)
-      all.insert(all.end(), steps.begin(), steps.end());
-    table = copy(all);
-  }
-  return table;
+StepTables::Table StepTables::mapped_table(Collective collective, int root) const {
+  std::vector<Step> steps;
+  add_cards(steps);
+  for (int hop = 0; hop < mapped_hops(collective, ranks_); ++hop)
+    add_parts(steps, mapped_step(collective, {rank_, ranks_, root}, hop), rank_, ranks_);
+  add_cards(steps);
+  return {steps, int(steps.size()) - 2 * kCardSteps};
+}
+
+StepTables::Table StepTables::table_of(const Key& key) const {
+  const auto [list, root] = key;
+  if (list >= kPatternCount) return mapped_table(Collective(list - kPatternCount), root);
+  std::vector<Step> kinds[2];
+  for (int channel : {0, 1})
+    for (int hop = 0; hop < pattern_hops(PatternId(list), ranks_); ++hop)
+      add_parts(kinds[channel], pattern_step(PatternId(list), {rank_, ranks_, root, channel}, hop),
+                rank_, ranks_);
+  return two_kinds(kinds[0], kinds[1]);
+}
+
+StepList StepTables::find(uint64_t id, const std::vector<Step>& steps) {
+  if (const auto found = schedules_.find(id); found != schedules_.end()) return found->second;
+  std::vector<Step> list;
+  for (const Step& step : steps) add_parts(list, step, rank_, ranks_);
+  const Table table = two_kinds(list, list);
+  return schedules_[id] = {copy(table.steps), table.count};
 }
 
 void StepTables::upload(const std::vector<Key>& keys) {
   std::vector<Step> steps;
   std::vector<size_t> starts;
   for (const Key& key : keys) {
+    const Table table = table_of(key);
     starts.push_back(steps.size());
-    const std::vector<Step> more = steps_of(key);
-    steps.insert(steps.end(), more.begin(), more.end());
+    steps.insert(steps.end(), table.steps.begin(), table.steps.end());
+    tables_[key].count = table.count;
   }
   const Step* first = copy(steps);
-  for (size_t i = 0; i < keys.size(); ++i) tables_[keys[i]] = first + starts[i];
+  for (size_t i = 0; i < keys.size(); ++i) tables_[keys[i]].steps = first + starts[i];
 }
 
 const Step* StepTables::copy(const std::vector<Step>& steps) {

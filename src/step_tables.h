@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algorithms/pattern.h"
+#include "device/work.h"
 #include "state_memory.h"
 
 namespace weft {
@@ -21,28 +22,35 @@ class StepTables {
   // other roots come when they are asked for.
   StepTables(int rank, int ranks);
 
-  // pattern_hops() steps for even channels, then as many for odd ones; an address of the device.
-  // May copy to the device, and waits for that copy only. `root` is 0 where there is none.
-  const Step* find(PatternId pattern, int root) { return find({int(pattern), root}); }
-  // The steps of MappedWork, for all channels.
-  const Step* find_mapped(Collective collective, int root) {
+  // Work::list. May copy to the device, and waits for that copy only. `root` is 0 where there is
+  // none.
+  StepList find(PatternId pattern, int root) { return find({int(pattern), root}); }
+  // MappedWork::list.
+  StepList find_mapped(Collective collective, int root) {
     return find({kPatternCount + int(collective), root});
   }
   // The same for this rank's steps of a schedule, which `id` names: all channels do `steps`. Stays
   // as long as the tables do, since a graph may hold it; loaded again, it is found again.
-  const Step* find(uint64_t id, const std::vector<Step>& steps);
+  StepList find(uint64_t id, const std::vector<Step>& steps);
 
  private:
   using Key = std::pair<int, int>;  // a pattern, or kPatternCount and a collective; the root
-  const Step* find(const Key& key);
-  std::vector<Step> steps_of(const Key& key) const;
+  // On the host: `steps` is all that lies on the device, of which `count` count.
+  struct Table {
+    std::vector<Step> steps;
+    int count;
+  };
+  StepList find(const Key& key);
+  Table table_of(const Key& key) const;
+  Table mapped_table(Collective collective, int root) const;
+  Table two_kinds(std::vector<Step> even, std::vector<Step> odd) const;
   void upload(const std::vector<Key>& keys);
   const Step* copy(const std::vector<Step>& steps);
 
   const int rank_, ranks_;
   std::vector<StateMemory> memory_;
-  std::map<Key, const Step*> tables_;
-  std::map<uint64_t, const Step*> schedules_;
+  std::map<Key, StepList> tables_;
+  std::map<uint64_t, StepList> schedules_;
 };
 
 }  // namespace weft

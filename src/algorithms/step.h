@@ -89,6 +89,9 @@ struct Step {
   // One slice to, or from, all others that holds no data: zero-copy begins and ends so
   // (device/simple.h).
   bool card = false;
+  // In the lists that kernels run (step_tables.h), where a step by peer has become one step a peer:
+  // the last of a hop that sends, or receives.
+  bool counts_sent = false, counts_received = false;
   int chunk = 0;
 };
 

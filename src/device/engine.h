@@ -19,9 +19,8 @@ class Channel {
         op_(op),
         at_{comm.rank, comm.size},
         channel_(channel),
-        hops_(work.hops),
-        table_(work.steps + channel % 2 * work.hops),
-        steps_(take_steps(static_cast<Step*>(scratch_at(block, steps_at(comm.size))), 0)),
+        steps_(static_cast<Step*>(scratch_at(block, steps_at(comm.size)))),
+        first_steps_(copy_steps(asks() ? StepList{work.mapped.list.steps, kCardSteps} : staged())),
         protocol_(block, comm, waits, work, channel) {}
 
   // False: a wait gave up and the block leaves.
@@ -29,7 +28,7 @@ class Channel {
     if (block_.stopped()) return false;
     if (channel_ == 0) protocol_.announce();
     WEFT_ROLLED
-    for (int part = asks() ? kCards : kBody; part <= last_part(); ++part)
+    for (int part = first_part(); part <= last_part(); ++part)
       if (!run_part(part)) return false;
     return protocol_.save();
   }
@@ -37,71 +36,52 @@ class Channel {
  private:
   // Cards and the end are parts of an operation whose ranks ask each other for their buffers.
   enum Part { kCards, kBody, kEnd };
-  WEFT_DEV bool asks() const { return Protocol::kMaps && work_.mapped.steps != nullptr; }
+  WEFT_DEV bool asks() const { return Protocol::kMaps && work_.mapped.list.steps != nullptr; }
+  WEFT_DEV int first_part() const { return asks() ? kCards : kBody; }
   WEFT_DEV int last_part() const { return protocol_.mapped() ? kEnd : kBody; }
 
   WEFT_DEV bool run_part(int part) {
-    if (asks()) change_steps(part);
+    const int count = steps_of(part).count;
+    if (part != first_part()) change_steps(part, 0);
     const uint32_t loops = part == kBody ? work_.chunking.loops : 1;
     WEFT_ROLLED
     for (uint32_t index = 0; index < loops; ++index) {
       const Packs loop =
           work_.chunking.loop(work_.chunking.share(channel_ - work_.first_channel), index);
       WEFT_ROLLED
-      for (int hop = 0; hop < hops_; ++hop) {
-        if (hop % kStepsAhead == 0 && hops_ > kStepsAhead) {
-          block_.sync();
-          take_steps(steps_, hop);
-          block_.sync();
-        }
-        const Step& step = steps_[hop % kStepsAhead];
-        const int turns = step.by_peer ? at_.n : 1;
-        WEFT_ROLLED
-        for (int turn = 0; turn < turns; ++turn)
-          if (!run_step(loop, step.by_peer ? turn_of(step, turn) : step)) return false;
-        protocol_.end_hop(step);
-        if (block_.leader())
-          platform::note32(&comm_.words->stage[channel_], index * hops_ + hop + 1);
+      for (int i = 0; i < count; ++i) {
+        if (i % kStepsAhead == 0 && count > kStepsAhead) change_steps(part, i);
+        const Step& step = steps_[i % kStepsAhead];
+        if (!run_step(loop, step)) return false;
+        protocol_.end_step(step);
+        if (block_.leader()) platform::note32(&comm_.words->stage[channel_], index * count + i + 1);
       }
       if (!protocol_.end_loop(index)) return false;
     }
     return true;
   }
 
-  WEFT_DEV void change_steps(int part) {
-    const bool staged = part == kBody && !protocol_.mapped();
-    const int first = part == kCards ? 0 : kCardHops + (part == kEnd ? work_.mapped.hops : 0);
-    hops_ = part != kBody ? kCardHops : (staged ? work_.hops : work_.mapped.hops);
-    table_ = staged ? work_.steps + channel_ % 2 * work_.hops : work_.mapped.steps + first;
-    block_.sync();
-    take_steps(steps_, 0);
-    block_.sync();
+  WEFT_DEV StepList staged() const {
+    const StepList& even = work_.list;
+    return {even.steps + channel_ % 2 * even.count, even.count};
   }
-
-  // A barrier follows: at first, that of the protocol's own loads.
-  WEFT_DEV Step* take_steps(Step* steps, int from) const {
-    const int count = hops_ - from < kStepsAhead ? hops_ - from : kStepsAhead;
-    block_.each(count, [&](size_t i) { steps[i] = table_[from + i]; });
-    return steps;
+  WEFT_DEV StepList steps_of(int part) const {
+    if (part == kBody && !protocol_.mapped()) return staged();
+    const StepList& mapped = work_.mapped.list;
+    if (part == kBody) return {mapped.steps + kCardSteps, mapped.count};
+    return {mapped.steps + (part == kEnd ? kCardSteps + mapped.count : 0), kCardSteps};
   }
-
-  // A step by peer, one peer after another, starting with a neighbour so that ranks do not all turn
-  // to the same one. The last turn is this rank's own chunk.
-  WEFT_DEV Step turn_of(const Step& step, int turn) const {
-    const bool sends = step.send.any(), own = turn == at_.n - 1;
-    const int distance = sends ? turn + 1 : at_.n - 1 - turn;
-    const int peer = (at_.place + distance) % at_.n;
-    Step one;
-    one.by_peer = true;
-    one.chunk = peer;
-    const int found = sends ? step.send.at(peer, at_.place) : step.recv.at(peer, at_.place);
-    if (own || found >= 0) {
-      one.read_input = sends && (!own || step.write_output);
-      one.write_output = own ? one.read_input : !sends;
-      if (!own && sends) one.send = Peers::one(peer);
-      if (!own && !sends) one.recv = Peers::one(peer);
-    }
-    return one;
+  // As many as lie ready at a time. A barrier follows: at first, that of the protocol's own loads.
+  WEFT_DEV bool copy_steps(const StepList& list) const {
+    block_.each(list.count < kStepsAhead ? list.count : kStepsAhead,
+                [&](size_t i) { steps_[i] = list.steps[i]; });
+    return true;
+  }
+  WEFT_DEV void change_steps(int part, int from) const {
+    const StepList list = steps_of(part);
+    block_.sync();
+    copy_steps({list.steps + from, list.count - from});
+    block_.sync();
   }
 
   WEFT_DEV bool run_step(const Packs& loop, const Step& step) {
@@ -132,7 +112,8 @@ class Channel {
     const size_t out = step.chunk * work_.output_stride + first;
     if constexpr (Protocol::kMaps) {
       const int to = step.by_peer ? at_.place : step.chunk;
-      protocol_.go_to(in * sizeof(Storage), (to * work_.output_stride + first) * sizeof(Storage));
+      protocol_.go_to(in / Pack<Type>::kElems,
+                      (to * work_.output_stride + first) / Pack<Type>::kElems);
     }
     const auto* bias = static_cast<const Storage*>(work_.bias);
     return {static_cast<const Storage*>(work_.input) + in,
@@ -146,9 +127,8 @@ class Channel {
   const OpArg& op_;
   const Place at_;
   const uint32_t channel_;
-  int hops_;
-  const Step* table_;
-  Step* const steps_;  // of kStepsAhead hops, in the block's scratch
+  Step* const steps_;       // kStepsAhead of them, in the block's scratch
+  const bool first_steps_;  // are on their way
   Protocol protocol_;
 };
 

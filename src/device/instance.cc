@@ -19,9 +19,9 @@ const void* address() {
 
 template <>
 KernelSet kernels_of_type<WEFT_INSTANCE_TYPE>() {
-  return {{{address<Ll, Sum>(), address<Ll, Prod>(), address<Ll, MinMax>()},
-           {address<Ll128, Sum>(), address<Ll128, Prod>(), address<Ll128, MinMax>()},
-           {address<Simple, Sum>(), address<Simple, Prod>(), address<Simple, MinMax>()}}};
+  return {{{address<Ll, Sum>(), address<Ll, ProdOrMinMax>()},
+           {address<Ll128, Sum>(), address<Ll128, ProdOrMinMax>()},
+           {address<Simple, Sum>(), address<Simple, ProdOrMinMax>()}}};
 }
 
 }  // namespace weft

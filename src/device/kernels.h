@@ -12,9 +12,10 @@ namespace weft {
 enum class Protocol : uint8_t { kLl, kLl128, kSimple };
 inline constexpr int kProtocolCount = 3;
 
-// min and max are one body, signed and unsigned integers share all of them (op_arg.h).
-enum class OpBody : uint8_t { kSum, kProd, kMinMax };
-inline constexpr int kOpBodyCount = 3;
+// Averages and scaled sums are sums, all else is the other body; signed and unsigned integers share
+// both (op_arg.h).
+enum class OpBody : uint8_t { kSum, kProdOrMinMax };
+inline constexpr int kOpBodyCount = 2;
 
 enum class ElementType : uint8_t {
   kInt8,

@@ -116,10 +116,10 @@ class Lines {
     flows_.each_peer(step.send, [&](int peer) { ++flows_[peer].sent; });
   }
   // Of an exchange: each hop is one slice of every flow.
-  WEFT_DEV void end_hop(const Step& step) {
+  WEFT_DEV void end_step(const Step& step) {
     if (!exchange_) return;
-    received_ += step.recv.any() ? 1 : 0;
-    sent_ += step.send.any() ? 1 : 0;
+    received_ += step.counts_received ? 1 : 0;
+    sent_ += step.counts_sent ? 1 : 0;
   }
   WEFT_DEV bool end_loop(uint32_t /*loop*/) {
     if (!exchange_) return true;

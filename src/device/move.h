@@ -97,12 +97,13 @@ class Move {
                      size_t stride) const {
     if (from == kOwn) {
       for (int k = 0; k < kCount; ++k) packs[k] = read<kFast>(input_, unit_at(first, k * stride));
-      for (int k = 0; k < kCount; ++k) packs[k] = pre<Op>(packs[k], op_);
     } else {
       const auto source = protocol_.source(from);
       for (int k = 0; k < kCount; ++k)
         packs[k] = protocol_.template get<Type>(source, unit_at(first, k * stride));
     }
+    if (from == kOwn || protocol_.mapped())  // what comes as its rank has it
+      for (int k = 0; k < kCount; ++k) packs[k] = pre<Op>(packs[k], op_);
   }
 
   // Rounded once, after the scale and the bias. A single contribution that is not final passes as

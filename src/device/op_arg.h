@@ -15,6 +15,7 @@ struct OpArg {
     kPostScale = 2,  // the result is multiplied by `post`; an integer is divided by `divisor`
     kMax = 4,        // MinMax gives the larger
     kSigned = 8,     // integers compare and divide as signed, whatever type the kernel was made for
+    kProduct = 32,   // ProdOrMinMax multiplies
     kPreFromMemory = 16,  // `pre` is the device address of one element, read when the kernel runs
   };
   uint64_t pre;   // bits of an accumulator, or an address
@@ -64,10 +65,14 @@ constexpr uint32_t sign_flag() {
   return !Type::kIsFloat && std::is_signed_v<typename Type::storage> ? uint32_t(OpArg::kSigned) : 0;
 }
 
-// Sum and product.
 template <class Type>
 constexpr OpArg plain_arg() {
   return {0, 0, 0, sign_flag<Type>()};
+}
+
+template <class Type>
+constexpr OpArg product_arg() {
+  return {0, 0, 0, sign_flag<Type>() | uint32_t(OpArg::kProduct)};
 }
 
 template <class Type>

@@ -15,7 +15,8 @@ namespace weft {
 
 struct Sum {};
 struct Prod {};
-struct MinMax {};  // OpArg::kMax says which
+struct MinMax {};        // OpArg::kMax says which
+struct ProdOrMinMax {};  // OpArg::kProduct says which: one kernel for what is not a sum
 
 // The smaller of two floats. A NaN loses against a number, minus zero is smaller than zero: the
 // result does not depend on the order of ranks. `flip` is the sign bit to get the larger instead.
@@ -98,7 +99,10 @@ struct Reducer {
   }
 
   static WEFT_HD Accumulator combine(Accumulator a, Accumulator b, const OpArg& arg) {
-    if constexpr (std::is_same_v<Op, MinMax>) {
+    if constexpr (std::is_same_v<Op, ProdOrMinMax>) {
+      return (arg.flags & OpArg::kProduct) != 0 ? Reducer<Prod, Type>::combine(a, b, arg)
+                                                : Reducer<MinMax, Type>::combine(a, b, arg);
+    } else if constexpr (std::is_same_v<Op, MinMax>) {
       if constexpr (Type::kIsFloat) {
         return min_max_float(a, b, (arg.flags & OpArg::kMax) != 0);
       } else {

@@ -57,9 +57,10 @@ class Simple {
     if (mapped_ && block_.leader()) flows_.note_zero_copy();
   }
   WEFT_DEV bool mapped() const { return mapped_; }
-  // Where the next slice lies in the buffers of every peer, in bytes.
+  // Where the next slice lies in the buffers of every peer, in packs.
   WEFT_DEV void go_to(size_t input, size_t output) {
-    input_at_ = input, output_at_ = output - kOffered;
+    input_at_ = uint32_t(input);
+    output_at_ = uint32_t(output);
   }
 
   // Every slice to receive is there and there is room for every one to send; false: the block
@@ -83,11 +84,12 @@ class Simple {
   };
   WEFT_DEV Source source(int peer) const {
     const Flow& flow = flows_[peer];
-    return {mapped_ ? flow.input + input_at_ : flows_.in_slot(peer, flow.received)};
+    return {mapped_ ? flow.input + input_at_ * kPackBytes : flows_.in_slot(peer, flow.received)};
   }
   WEFT_DEV Target target(int peer) const {
     const Flow& flow = flows_[peer];
-    return {mapped_ ? flow.output + output_at_ : flows_.out_slot(peer, flow.sent)};
+    return {mapped_ ? flow.output + (output_at_ * kPackBytes - kOffered)
+                    : flows_.out_slot(peer, flow.sent)};
   }
   template <class Type>
   WEFT_DEV Pack<Type> get(const Source& source, size_t index) {
@@ -111,7 +113,7 @@ class Simple {
                      [&](int peer) { flows_.post_ready(peer, flows_[peer].sent++, signature_); });
   }
 
-  WEFT_DEV void end_hop(const Step&) {}
+  WEFT_DEV void end_step(const Step&) {}
   // Zero-copy waits for nothing, so it looks now and then whether it is to leave.
   WEFT_DEV bool end_loop(uint32_t loop) {
     if (!mapped_ || loop % kLoopsPerLook != kLoopsPerLook - 1) return true;
@@ -197,7 +199,7 @@ class Simple {
   const int self_, size_;
   const Flows flows_;
   bool mapped_ = false;
-  size_t input_at_ = 0, output_at_ = 0;
+  uint32_t input_at_ = 0, output_at_ = 0;
 };
 
 }  // namespace weft

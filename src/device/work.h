@@ -90,12 +90,18 @@ struct Reach {
   int64_t shift[1];  // [size], by rank
 };
 
+// What a rank does, in device memory.
+struct StepList {
+  const Step* steps;
+  int32_t count;
+};
+inline constexpr int kCardSteps = 2;
+
 // How an operation goes when all ranks reach each other's buffers (algorithms/patterns/mapped.h).
-// What ranks do is one list of steps: kCardHops of cards, `hops` of data, kCardHops at the end.
-inline constexpr int kCardHops = 2;
 struct MappedWork {
-  const Step* steps;  // null: ranks do not ask each other
-  int32_t hops;
+  // kCardSteps of cards, those that `count` counts, kCardSteps at the end. Null: ranks do not ask
+  // each other.
+  StepList list;
   // Where peers reach this rank's input and output. Null: they do not.
   const Reach* input;
   const Reach* output;
@@ -113,9 +119,7 @@ struct Work {
   uint32_t slice_packs;  // packs in one slot
   uint32_t
       signature;  // of the call: collective, count, type, op, root, algorithm, protocol, channels
-  // What this rank does: two lists of `hops` steps, for even and for odd channels (step_tables.h).
-  const Step* steps;
-  int32_t hops;
+  StepList list;  // for even channels; behind it, as long, one for odd channels (step_tables.h)
   Region region;
   MappedWork mapped;
   // Works that run side by side lie on channels of their own, as far as there are enough, from here

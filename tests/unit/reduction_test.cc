@@ -55,9 +55,8 @@ TEST(Reduction, EveryTypeAndOpHasItsKernel) {
   for_every_reduction([](const Row& row, ncclRedOp_t op, bool fnuz) {
     const Reduction reduction = make_reduction(key_of(row.type, op, 4, fnuz));
     EXPECT_EQ(reduction.element, fnuz ? row.fnuz_element : row.element);
-    const OpBody body = op == ncclProd                   ? OpBody::kProd
-                        : op == ncclMin || op == ncclMax ? OpBody::kMinMax
-                                                         : OpBody::kSum;
+    const bool sum = op == ncclSum || op == ncclAvg;
+    const OpBody body = sum ? OpBody::kSum : OpBody::kProdOrMinMax;
     EXPECT_EQ(reduction.body, body);
     // A platform without FNUZ devices has no kernels for them.
     const bool exists = reduction.element == row.element || platform::kHasFnuz;

@@ -83,6 +83,20 @@ TEST(ZeroCopy, OfEveryCall) {
   }
 }
 
+// Whose inputs are scaled before they are added.
+TEST(ZeroCopy, OfAverages) {
+  const Always settings;
+  const LocalRanks ranks(kRanks);
+  for (const ncclDataType_t type : {ncclFloat32, ncclBfloat16, ncclFloat64, ncclInt32})
+    for (const Call call : {Call::kAllReduce, Call::kReduceScatter, Call::kReduce}) {
+      Operation what = operation(call);
+      what.type = type;
+      what.op = ncclAvg;
+      SCOPED_TRACE(what.text());
+      EXPECT_GT(run(ranks, what)[0], 0u);
+    }
+}
+
 TEST(ZeroCopy, AllRanksGoTheOrdinaryWayForOne) {
   const Always settings;
   const LocalRanks ranks(kRanks);
