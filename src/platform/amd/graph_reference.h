@@ -7,8 +7,8 @@
 
 namespace weft::platform {
 
-// HIP before 5.3 has neither the calls nor their types, so they are looked up in the runtime that is
-// loaded. The values of flags are those of newer headers.
+// HIP before 5.3 has neither the calls nor their types, so they are looked up in the runtime that
+// is loaded. The values of flags are those of newer headers.
 class UserObjects {
  public:
   using Object = struct hipUserObject*;

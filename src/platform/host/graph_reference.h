@@ -8,8 +8,7 @@ namespace weft::platform {
 
 inline hipError_t keep_in_graph(hipGraph_t graph, void* object, void (*end)(void*)) {
   hipUserObject_t kept = nullptr;
-  const hipError_t made =
-      hipUserObjectCreate(&kept, object, end, 1, hipUserObjectNoDestructorSync);
+  const hipError_t made = hipUserObjectCreate(&kept, object, end, 1, hipUserObjectNoDestructorSync);
   if (made != hipSuccess) {
     end(object);
     return made;
