@@ -104,7 +104,8 @@ Fault DeviceState::fault() const noexcept {
 bool DeviceState::refuse_kernels(std::chrono::milliseconds limit) noexcept try {
   const DeviceScope scope(device_);
   SideStream stream;
-  host_->words.fault.kind = Fault::kNone;  // whatever it was, it was told
+  // Whatever it was, it was told.
+  __atomic_store_n(&host_->words.fault.kind, uint32_t(Fault::kNone), __ATOMIC_RELEASE);
   host_->mirror.fault_reports = kClosed;
   hipError_t state = hipMemcpyAsync(&words_->fault_reports, &host_->mirror.fault_reports,
                                     sizeof(uint32_t), hipMemcpyHostToDevice, stream.get());

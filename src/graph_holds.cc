@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "graph_reference.h"
 #include "hip_check.h"
 
 namespace weft {
@@ -35,14 +36,8 @@ void GraphHolds::hold(hipGraph_t graph, CaptureId capture) {
     state_->ended.reserve(state_->ended.size() + state_->live + 1);
     ++state_->live;
   }
-  hipUserObject_t object = nullptr;
-  const hipError_t made = hipUserObjectCreate(&object, reference.get(), &Reference::end, 1,
-                                              hipUserObjectNoDestructorSync);
-  if (made != hipSuccess) Reference::end(reference.release());
-  hip_check(made, "making what a graph holds");
-  (void)reference.release();  // the object's, from here on
-  const hipError_t held = hipGraphRetainUserObject(graph, object, 1, hipGraphUserObjectMove);
-  if (held != hipSuccess) (void)hipUserObjectRelease(object, 1);
+  const hipError_t held = platform::keep_in_graph(graph, reference.release(), &Reference::end);
+  if (held == hipErrorNotSupported) return;  // never known to end
   hip_check(held, "giving a graph a reference on its communicator");
 }
 

@@ -1,7 +1,8 @@
 // References that graphs hold on a communicator: one for each capture in which it recorded
 // something. A reference ends when the graph, all copies of it and all that was instantiated from
 // them are destroyed and no longer run. Owns: the count. The runtime says so on a thread of its own
-// where no HIP call is allowed, so nothing is given back there; whoever looks here next does it.
+// where no HIP call is allowed, so nothing is given back there; whoever looks here next does it. A
+// runtime that cannot say so (HIP before 5.3) leaves the reference for ever.
 //
 // Thread rule: any thread.
 #pragma once

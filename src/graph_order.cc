@@ -99,7 +99,7 @@ hipEvent_t GraphOrder::event() {
 
 void GraphOrder::forget_ended() {
   for (const CaptureId ended : holds_.take_ended()) captures_.erase(ended);
-  if (side_ && hipStreamQuery(side_->get()) != hipErrorNotReady) side_.reset();
+  if (side_ && side_->idle()) side_.reset();
 }
 
 }  // namespace weft

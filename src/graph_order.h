@@ -57,10 +57,10 @@ class GraphOrder {
   template <class Launch>
   void order_earlier(Launch launch) {
     if (!by_event_) return;
-    auto side = std::make_unique<SideStream>();
-    launch(side->get());
-    record(side->get());
-    side_ = std::move(side);
+    forget_ended();
+    if (!side_) side_ = std::make_unique<SideStream>();
+    launch(side_->get());
+    record(side_->get());
   }
 
  private:

@@ -25,6 +25,12 @@ class SideStream {
   SideStream& operator=(const SideStream&) = delete;
 
   hipStream_t get() const { return stream_; }
+  // All work has ended, well or not. Does not wait.
+  bool idle() const {
+    const bool busy = hipStreamQuery(stream_) == hipErrorNotReady;
+    if (busy) (void)hipGetLastError();
+    return !busy;
+  }
   // Something given to this stream did not end in time; nothing more can be done with it.
   bool stuck() const { return stuck_; }
 

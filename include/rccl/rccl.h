@@ -13,6 +13,10 @@
 // are in use until the stream has passed it. sendbuff and recvbuff are in place exactly as the
 // function says, or do not overlap.
 //
+// Operations of a communicator run in the order of their calls, on whatever streams. A stream that
+// captures records them; launches of graphs (hipGraphLaunch) and other calls run in the order in
+// which the program makes them, which is equal on all ranks, too.
+//
 // Between ncclGroupStart and ncclGroupEnd a call only notes what to do. An error in its arguments
 // is returned at once and again by ncclGroupEnd, any other by ncclGroupEnd.
 //

@@ -199,14 +199,16 @@ size_t resident_bytes() {
 // Neither device memory nor the process grows with the number of replays.
 TEST(Graphs, TenThousandReplays) {
   constexpr int kRanks = 2, kReplays = 10'000, kSettled = 2'000, kTogether = 50;
-  constexpr size_t kSlack = size_t(4) << 20;  // of what the runtime keeps of its own work
+  [[maybe_unused]] constexpr size_t kSlack = size_t(4)
+                                             << 20;  // of what the runtime keeps of its own work
   const LocalRanks ranks(kRanks);
   std::vector<std::unique_ptr<Rank>> parts;
   for (int rank = 0; rank < kRanks; ++rank) {
     const LocalRanks::OnDevice scope(rank);
     parts.push_back(std::make_unique<Rank>(std::vector{all_reduce(500, 8)}, rank, ranks));
   }
-  size_t free_then = 0, resident_then = 0, free_now = 0, total = 0;
+  size_t free_then = 0, free_now = 0, total = 0;
+  [[maybe_unused]] size_t resident_then = 0;
   for (int replay = 1; replay <= kReplays; ++replay) {
     for (int rank = 0; rank < kRanks; ++rank)
       parts[size_t(rank)]->graphs[0].launch(ranks.stream(rank));
@@ -217,7 +219,9 @@ TEST(Graphs, TenThousandReplays) {
   }
   require_hip(hipMemGetInfo(&free_now, &total), "hipMemGetInfo");
   EXPECT_EQ(free_now, free_then);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they keep what is freed
   EXPECT_LT(resident_bytes(), resident_then + kSlack);
+#endif
   for (const auto& part : parts) part->expect_right();
 }
 

@@ -125,9 +125,10 @@ TEST(SideBySide, RanksThatGroupDifferentlyAreTold) {
       for (int root = 0; root < kRanks; ++root) {
         parts.push_back(std::make_unique<RankOperation>(rooted(Call::kBroadcast, root, 1'000, 1),
                                                         rank, kRanks));
-        parts.back()->issue(ranks.comm(rank), ranks.stream(rank));
+        // Refused once the fault of an earlier one is known.
+        (void)parts.back()->call(ranks.comm(rank), ranks.stream(rank));
       }
-      if (rank != 1) require_ok(ncclGroupEnd(), "ncclGroupEnd");
+      if (rank != 1) (void)ncclGroupEnd();
     }
     const auto [rank, code] = first_async(ranks);
     ASSERT_GE(rank, 0) << protocol << ": no rank gave up";
