@@ -147,6 +147,7 @@ class Simple {
     const bool reached = may && platform::poll64(&mine.input->reached) != 0 &&
                          platform::poll64(&mine.output->reached) != 0;
     flows_[self_].output = reinterpret_cast<char*>(size_t(reached ? kOffered : 0));
+    platform::acquire_system();  // partner: the host's copy of the shifts, before that of the word
   }
   WEFT_DEV bool offered() const { return flows_[self_].output != nullptr; }
   static WEFT_DEV uint64_t address_at(const void* buffer, const Reach& reach, int peer) {
