@@ -141,16 +141,17 @@ void launch(Communicator& comm, const std::vector<Request>& requests) {
 }
 
 void load_kernels() {
-  for (int protocol = 0; protocol < kProtocolCount; ++protocol)
-    for (int type = 0; type < kElementTypeCount; ++type)
-      for (int body = 0; body < kOpBodyCount; ++body) {
-        const void* kernel = kernel_of(Protocol(protocol), ElementType(type), OpBody(body));
-        hipFuncAttributes attributes;
-        if (kernel != nullptr)
-          hip_check(hipFuncGetAttributes(&attributes, kernel), "loading a kernel");
-      }
-  hipFuncAttributes attributes;
-  hip_check(hipFuncGetAttributes(&attributes, pairwise_kernel()), "loading a kernel");
+  const auto load = [](const void* kernel) {
+    hipFuncAttributes attributes;
+    if (kernel != nullptr) hip_check(hipFuncGetAttributes(&attributes, kernel), "loading a kernel");
+  };
+  for (int type = 0; type < kElementTypeCount; ++type) {
+    load(one_shot_sum_of(ElementType(type)));
+    for (int protocol = 0; protocol < kProtocolCount; ++protocol)
+      for (int body = 0; body < kOpBodyCount; ++body)
+        load(kernel_of(Protocol(protocol), ElementType(type), OpBody(body)));
+  }
+  load(pairwise_kernel());
 }
 
 }  // namespace weft

@@ -53,11 +53,18 @@ struct Planned {
 
   size_t bytes() const { return request.count * type_bytes(request.type); }
 };
+// What has a kernel of its own (device/one_shot.h).
+bool is_one_shot(const Request& request, const Way& way) {
+  return !way.course.schedule && way.course.pattern == PatternId::kOneShotAllReduce &&
+         way.region == Region::kLlExchange && request.bias == nullptr;
+}
 Planned planned(const Communicator& comm, const Request& request) {
   const Way way = way_of(comm, request);
   const Reduction reduction = reduction_of(comm, request, way.course);
-  return {request, way, reduction,
-          kernel_of(way.course.protocol, reduction.element, reduction.body)};
+  const bool one_shot = is_one_shot(request, way) && reduction.body == OpBody::kSum;
+  const void* kernel = one_shot ? one_shot_sum_of(reduction.element)
+                                : kernel_of(way.course.protocol, reduction.element, reduction.body);
+  return {request, way, reduction, kernel};
 }
 
 // This rank's steps, on the device.

@@ -1,5 +1,6 @@
 // The kernel of collectives: arguments, its place in the order of the communicator, channels, done.
-// One per (protocol, type, op), chosen on the host (kernels.h). Next on the path: turn.h, engine.h.
+// One per (protocol, type, op), chosen on the host (kernels.h). Next on the path: turn.h, then
+// engine.h or, for the smallest all-reduces, one_shot.h.
 #pragma once
 
 #include "device/engine.h"
@@ -18,7 +19,8 @@ WEFT_DEV OpArg resolved(const OpArg& op) {
   return all;
 }
 
-template <class Protocol, class Type, class Op>
+// ChannelOfWork: what runs one channel of one operation, Channel or OneShot.
+template <class ChannelOfWork>
 struct CollectiveKernel {
   static constexpr const char* kName = "weft_collective";
 
@@ -36,12 +38,12 @@ struct CollectiveKernel {
  private:
   WEFT_DEV bool run(const Block& block, const CollectiveArgs& args, const Work& work,
                     const Waits& waits) const {
-    const OpArg op = resolved<Type>(work.op);
+    const OpArg op = resolved<typename ChannelOfWork::Element>(work.op);
     WEFT_ROLLED
     for (uint32_t channel = block.index(); channel < work.first_channel + work.chunking.channels;
          channel += block.grid())
       if (channel >= work.first_channel &&
-          !Channel<Protocol, Type, Op>(block, args.comm, work, op, waits, channel).run())
+          !ChannelOfWork(block, args.comm, work, op, waits, channel).run())
         return false;
     return true;
   }

@@ -34,15 +34,21 @@ KernelSet fnuz_kernels() {
   }
 }
 
-}  // namespace
-
-const void* kernel_of(Protocol protocol, ElementType type, OpBody body) {
+const KernelSet& kernels(ElementType type) {
   static const KernelSet sets[kElementTypeCount] = {
       kernels_of_type<Uint8>(),    kernels_of_type<Uint32>(),   kernels_of_type<Uint64>(),
       kernels_of_type<Float16>(),  kernels_of_type<Bfloat16>(), kernels_of_type<Float32>(),
       kernels_of_type<Float64>(),  kernels_of_type<Fp8E4m3>(),  kernels_of_type<Fp8E5m2>(),
       fnuz_kernels<Fp8E4m3Fnuz>(), fnuz_kernels<Fp8E5m2Fnuz>()};
-  return sets[int(type)].kernel[int(protocol)][int(body)];
+  return sets[int(type)];
 }
+
+}  // namespace
+
+const void* kernel_of(Protocol protocol, ElementType type, OpBody body) {
+  return kernels(type).kernel[int(protocol)][int(body)];
+}
+
+const void* one_shot_sum_of(ElementType type) { return kernels(type).one_shot_sum; }
 
 }  // namespace weft

@@ -35,6 +35,7 @@ inline constexpr int kElementTypeCount = 11;
 // What hipLaunchKernel takes, by [protocol][op body].
 struct KernelSet {
   const void* kernel[kProtocolCount][kOpBodyCount];
+  const void* one_shot_sum;
 };
 
 // Of one element type; defined by instance.cc, compiled once a type.
@@ -43,6 +44,9 @@ KernelSet kernels_of_type();
 
 // Null for a type that no device of the platform has.
 const void* kernel_of(Protocol protocol, ElementType type, OpBody body);
+
+// Of sums in one shot that are exchanges over LL and have no bias (one_shot.h).
+const void* one_shot_sum_of(ElementType type);
 
 // Of messages (pairwise.h), whatever the type.
 const void* pairwise_kernel();

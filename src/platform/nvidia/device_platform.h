@@ -123,7 +123,7 @@ using SharedWord = volatile uint32_t;
 template <class Body>
 constexpr bool kBodyRunsHere = true;  // all of them: CMake leaves out what has no type here
 
-#define WEFT_KERNEL_BOUNDS(Body) __launch_bounds__(kMaxThreads)
+#define WEFT_KERNEL_BOUNDS(Body) __launch_bounds__(kMaxThreads, 1)
 #define WEFT_KERNEL_ARGUMENT __grid_constant__
 
 #endif  // __CUDACC__
