@@ -162,21 +162,22 @@ constexpr bool kFp8IsFnuz = true;
 #else
 constexpr bool kFp8IsFnuz = false;
 #endif
-template <class Type>
-constexpr bool kTypeRunsHere = true;
+// Of a kernel, all that it is made of.
+template <class Part>
+constexpr bool kRunsHere = true;
+template <template <class...> class Whole, class... Parts>
+constexpr bool kRunsHere<Whole<Parts...>> = (kRunsHere<Parts> && ...);
 template <>
-inline constexpr bool kTypeRunsHere<Fp8E4m3> = !kFp8IsFnuz;
+inline constexpr bool kRunsHere<Fp8E4m3> = !kFp8IsFnuz;
 template <>
-inline constexpr bool kTypeRunsHere<Fp8E5m2> = !kFp8IsFnuz;
+inline constexpr bool kRunsHere<Fp8E5m2> = !kFp8IsFnuz;
 template <>
-inline constexpr bool kTypeRunsHere<Fp8E4m3Fnuz> = kFp8IsFnuz;
+inline constexpr bool kRunsHere<Fp8E4m3Fnuz> = kFp8IsFnuz;
 template <>
-inline constexpr bool kTypeRunsHere<Fp8E5m2Fnuz> = kFp8IsFnuz;
+inline constexpr bool kRunsHere<Fp8E5m2Fnuz> = kFp8IsFnuz;
 
 template <class Body>
-constexpr bool kBodyRunsHere = true;
-template <template <class...> class Kernel, class... Parts>
-constexpr bool kBodyRunsHere<Kernel<Parts...>> = (kTypeRunsHere<Parts> && ...);
+constexpr bool kBodyRunsHere = kRunsHere<Body>;
 
 // What gpu/block.h is made of.
 //
@@ -197,6 +198,8 @@ using SharedWord = volatile WEFT_LOCAL uint32_t;
 // of these limits it.
 template <class Part>
 constexpr int kWavesOf = 3;
+template <template <class...> class Whole, class... Parts>
+constexpr int kWavesOf<Whole<Parts...>> = std::min({kWavesOf<Parts>...});
 template <>
 inline constexpr int kWavesOf<Fp8E4m3> = 2;
 template <>
@@ -205,12 +208,8 @@ template <>
 inline constexpr int kWavesOf<Fp8E4m3Fnuz> = 2;
 template <>
 inline constexpr int kWavesOf<Fp8E5m2Fnuz> = 2;
-template <class Body>
-constexpr int kMinWaves = 3;
-template <template <class...> class Kernel, class... Parts>
-constexpr int kMinWaves<Kernel<Parts...>> = std::min({kWavesOf<Parts>...});
 
-#define WEFT_KERNEL_BOUNDS(Body) __launch_bounds__(kMaxThreads, kMinWaves<Body>)
+#define WEFT_KERNEL_BOUNDS(Body) __launch_bounds__(kMaxThreads, kWavesOf<Body>)
 #define WEFT_KERNEL_ARGUMENT
 
 #endif  // __HIP__
