@@ -2,7 +2,8 @@
 // slow. Ranks may be threads or processes: inputs meet in a file that ncclGetUniqueId names. The
 // work is a host function in stream order, so it is asynchronous and can be captured. All other
 // collectives answer as a library that lacks them. FAKE_CCL_FAULT=wrong spoils element 1 on rank 0,
-// =overrun writes behind the output, =hang never ends until ncclCommAbort, =fail refuses every
+// =stale answers with the result of the all-reduce of that size before, =overrun writes behind the
+// output, =hang never ends until ncclCommAbort, =stuck not even then, =fail refuses every
 // all-reduce. FAKE_CCL_DELAY_US (a definition) makes the slow variant.
 #include <fcntl.h>
 #include <rccl/rccl.h>
@@ -48,9 +49,11 @@ struct ncclComm {
   int rank, ranks, device;
   Region* region;
   std::atomic<bool> aborted;
+  std::atomic<bool> refused;  // its use after the abort
   uint64_t phase;
   std::string file;
   std::vector<std::unique_ptr<Op>> ops;
+  std::string last_result;  // for the fault "stale"
 
   // False when aborted.
   bool barrier() {
@@ -166,13 +169,22 @@ void spin(std::chrono::microseconds time) {
   while (std::chrono::steady_clock::now() < end) sched_yield();
 }
 
+void answer_with_last(const Op& op) {
+  std::string result(op.recv, op.count * type_bytes(op.type));
+  if (op.comm->last_result.size() == result.size()) {
+    std::memcpy(op.recv, op.comm->last_result.data(), result.size());
+  }
+  op.comm->last_result = std::move(result);
+}
+
 void run(void* data) {
   const Op& op = *static_cast<Op*>(data);
   ncclComm& comm = *op.comm;
-  while (fault_is("hang") && !comm.aborted.load()) sched_yield();
+  while (fault_is("stuck") || (fault_is("hang") && !comm.aborted.load())) sched_yield();
   spin(std::chrono::microseconds(FAKE_CCL_DELAY_US));
   if (!(op.kind == Kind::kAllReduce ? all_reduce(op) : move_at_once(op))) return;
   if (fault_is("wrong") && comm.rank == 0 && op.count > 1) op.recv[4] ^= 0x40;
+  if (fault_is("stale")) answer_with_last(op);
   if (fault_is("overrun")) op.recv[op.count * 4] = 0;
 }
 
@@ -228,7 +240,8 @@ ncclResult_t ncclCommInitRank(ncclComm_t* out, int ranks, ncclUniqueId id, int r
   void* map = mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   close(fd);
   if (map == MAP_FAILED) return ncclSystemError;
-  auto* comm = new ncclComm{rank, ranks, 0, static_cast<Region*>(map), false, 0, id.internal, {}};
+  auto* comm =
+      new ncclComm{rank, ranks, 0, static_cast<Region*>(map), false, false, 0, id.internal, {}, {}};
   (void)hipGetDevice(&comm->device);
   *out = comm;
   return ncclSuccess;
@@ -243,10 +256,19 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   comm->aborted.store(true);
+  if (fault_is("stuck") && comm->rank == 0) {
+    // Another thread meets the aborted communicator, and has time to do what it does then.
+    while (!comm->refused.load()) sched_yield();
+    spin(std::chrono::milliseconds(300));
+  }
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* error) {
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+  if (comm->aborted.load()) {
+    comm->refused.store(true);
+    return refuse("not a communicator");
+  }
   *error = ncclSuccess;
   return ncclSuccess;
 }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "failure.h"
 #include "pattern.h"
@@ -185,6 +187,42 @@ TEST(PerfPattern, EveryRankMatters) {
         EXPECT_GT(seen, 10u) << type->name << " op " << static_cast<int>(op) << " rank " << lost;
       }
     }
+  }
+}
+
+// How many elements rank 0 gives to both calls, and how many both results hold.
+std::pair<size_t, size_t> alike(const Recipe& recipe, uint64_t call, uint64_t other) {
+  size_t inputs = 0, results = 0;
+  for (size_t i = 0; i < kElements; ++i) {
+    const size_t a = input_start(call) + i, b = input_start(other) + i;
+    inputs += input_bits(recipe, 0, a) == input_bits(recipe, 0, b);
+    results += matches(*recipe.type, reduced_bits(recipe, a), reduced_bits(recipe, b).bits);
+  }
+  return {inputs, results};
+}
+
+TEST(PerfPattern, CheckedCallsHaveInputsOfTheirOwn) {
+  for (const TypeInfo* type : every_type()) {
+    const Recipe recipe{type, Operation::kSum, 2, 77};
+    for (uint64_t call : {2, 3, 100}) {
+      for (uint64_t before : {1, 2}) {
+        const auto [inputs, results] = alike(recipe, call, call - before);
+        EXPECT_LT(inputs, kElements / 4) << type->name << " call " << call << " and " << before;
+        EXPECT_LT(results, kElements / 4) << type->name << " call " << call << " and " << before;
+      }
+    }
+  }
+}
+
+// A message's part that lies as far from another as two calls' inputs would hide what is left of
+// the earlier call. Slots alternate, so the calls one to four before matter.
+TEST(PerfPattern, NoDistanceOfTwoCallsComesAgain) {
+  for (uint64_t before : {1, 2, 3, 4}) {
+    std::set<size_t> distances;
+    for (uint64_t call = before; call < 5000; ++call) {
+      distances.insert(input_start(call) - input_start(call - before));
+    }
+    EXPECT_EQ(distances.size(), 5000 - before);
   }
 }
 

@@ -92,6 +92,19 @@ TEST(PerfRun, WrongDataIsCountedShownAndFails) {
             0);
 }
 
+// The first call is right; every later one of a size answers with what the one before had asked
+// for.
+TEST(PerfRun, TheResultOfTheCallBeforeIsWrong) {
+  const std::string one_size = "all_reduce " + kFake + " -b 4 -e 4 -n 1 -w 0 -O 1 -T 30 -g 2 ";
+  const std::string fault = "FAKE_CCL_FAULT=stale";
+  EXPECT_EQ(run(one_size + "-c 1", fault).status, 0);
+  for (const std::string how : {"", "-G 1 ", "-d int32 "}) {
+    const Outcome o = run(one_size + how + "-c 4", fault);
+    EXPECT_EQ(o.status, 1) << o.output;
+    EXPECT_TRUE(o.says("# Out of bounds values : 6 FAILED")) << o.output;  // 3 calls, 2 ranks
+  }
+}
+
 TEST(PerfRun, WritingBehindTheOutputIsSeen) {
   const Outcome o =
       run("all_reduce " + kFake + " -b 64 -e 64 -n 2 -T 30 -g 2 -O 1", "FAKE_CCL_FAULT=overrun");
@@ -109,6 +122,13 @@ TEST(PerfRun, AHangEndsWithItsNameAndStatus3) {
   EXPECT_TRUE(o.says("communicators aborted")) << o.output;
 }
 
+TEST(PerfRun, AThreadThatMeetsTheAbortLeavesTheStatusAt3) {
+  const Outcome o =
+      run("all_reduce " + kFake + " -b 64 -e 64 -n 2 -T 1 -g 2", "FAKE_CCL_FAULT=stuck");
+  EXPECT_EQ(o.status, 3) << o.output;
+  EXPECT_FALSE(o.says("not a communicator")) << o.output;
+}
+
 TEST(PerfRun, WhatALibraryLacksIsReportedInItsWords) {
   const Outcome o = run("scatter " + kFake + kSmall + "-g 2");
   EXPECT_EQ(o.status, 1) << o.output;
@@ -123,10 +143,29 @@ TEST(PerfRun, UsageErrors) {
   const Outcome devices = run("all_reduce " + kFake + kSmall + "-g 3", "WEFT_HOST_DEVICES=2");
   EXPECT_EQ(devices.status, 2) << devices.output;
   EXPECT_TRUE(devices.says("needs device 2, but this host shows 2")) << devices.output;
+  const std::string no_sharing = "WEFT_HOST_DEVICES=2 WEFT_ALLOW_SHARED_DEVICE=0";
+  EXPECT_EQ(run("all_reduce " + kFake + kSmall + "-g 3", no_sharing).status, 2);
   const Outcome library = run("all_reduce --lib /nonexistent.so -g 2");
   EXPECT_EQ(library.status, 1) << library.output;
   EXPECT_TRUE(library.says("/nonexistent.so")) << library.output;
   EXPECT_EQ(run("--help").status, 0);
+}
+
+TEST(PerfRun, RanksShareDevicesInTurn) {
+  const std::string two = "WEFT_HOST_DEVICES=2 WEFT_ALLOW_SHARED_DEVICE=1";
+  for (const std::string how : {"-g 6", "-t 2 -g 3", "--procs 3 -g 2", "--procs 6"}) {
+    const Outcome o = run("all_reduce " + kFake + kSmall + how, two);
+    EXPECT_EQ(o.status, 0) << o.output;
+    for (int rank = 0; rank < 6; ++rank) {
+      const size_t line = o.output.find("#  Rank  " + std::to_string(rank) + " ");
+      const std::string device = "device  " + std::to_string(rank % 2) + " ";
+      ASSERT_NE(line, std::string::npos) << o.output;
+      EXPECT_NE(o.output.substr(line, o.output.find('\n', line) - line).find(device),
+                std::string::npos)
+          << how << ", rank " << rank << "\n"
+          << o.output;
+    }
+  }
 }
 
 TEST(PerfRun, SideBySide) {

@@ -43,4 +43,8 @@ template <class... Args>
 // block in their own.
 [[noreturn]] void die(int exit_code, const std::string& text) noexcept;
 
+// From here on only the calling thread ends the process: others that die stop instead, so that what
+// they meet because of it (an aborted communicator) does not decide the exit status.
+void claim_exit() noexcept;
+
 }  // namespace weft::perf

@@ -181,6 +181,12 @@ std::string collective_of_program(const char* program) {
 Options parse_options(int argc, const char* const* argv) {
   CLI::App app{"Times and checks the collectives of an NCCL-compatible library", "weft-perf"};
   app.set_version_flag("--version", "weft-perf " WEFT_VERSION);
+  app.footer(
+      "WEFT_ALLOW_SHARED_DEVICE=1 lets more ranks than devices run: rank r uses device r modulo "
+      "the "
+      "devices.\nAll blocks of a device's ranks must be resident at once: set NCCL_MAX_NCHANNELS "
+      "to "
+      "at most the device's\nmultiprocessors / its ranks, or calls hang (-T ends them).");
   Options options;
   Texts texts;
   std::string names;

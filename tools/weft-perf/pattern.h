@@ -1,7 +1,7 @@
 // Test data: what rank r puts at element i, and what a reduction over all ranks must give there.
 // Owns: the values, chosen so that the right answer is one number whatever the order of additions,
-// and the bound where it is not. Does not own: which element of which rank lands where
-// (collectives.h), comparing (checker.h).
+// and the bound where it is not; that checked calls differ. Does not own: which element of which
+// rank lands where (collectives.h), comparing (test_data.h).
 //
 // copies, min, max   any bits (finite and non-zero for floating min and max)
 // integer sum, prod, mulsum   any bits (odd for prod); all arithmetic wraps in the type's width
@@ -32,6 +32,11 @@ struct Recipe {
   int ranks;
   uint64_t seed;
 };
+
+// The element at which the inputs of a run's checked call number `call` begin. From one call to the
+// next the distance grows, so it is not twice that of two parts of a message: what an earlier call
+// left in a slot or a line is wrong now, wherever in the message it belonged.
+constexpr size_t input_start(uint64_t call) { return call * (call + 1) / 2; }
 
 // The bits of element i of rank's input.
 uint64_t input_bits(const Recipe& recipe, int rank, size_t i);

@@ -18,9 +18,6 @@
 namespace weft::perf {
 namespace {
 
-// Inputs of successive checked calls begin here apart in the data (a prime), so that a stale result
-// is not right again.
-constexpr size_t kStartStep = 1009;
 constexpr uint64_t kSeed = 0x77656674;  // "weft"; fixed, so that a run can be repeated
 
 std::string host_name() {
@@ -32,6 +29,12 @@ std::string host_name() {
 double required_bandwidth() {
   const char* text = std::getenv("NCCL_TESTS_MIN_BW");
   return text == nullptr ? 0 : std::strtod(text, nullptr) * 1e9;
+}
+
+// The library's own switch, which refuses a device with two ranks without it.
+bool ranks_may_share() {
+  const char* text = std::getenv("WEFT_ALLOW_SHARED_DEVICE");
+  return text != nullptr && std::string(text) == "1";
 }
 
 }  // namespace
@@ -81,21 +84,21 @@ void Session::find_world() {
   const int local_ranks = world_.local_ranks();
   world_.ranks = exchange_->size() * local_ranks;
   world_.first_rank = exchange_->rank() * local_ranks;
-  const int devices = device_count();
+  world_.devices = device_count();
   // A launcher that shows each process only its own devices leaves exactly as many as are needed.
-  world_.first_device = devices == local_ranks ? 0 : local_rank * local_ranks;
-  if (world_.first_device + local_ranks > devices) {
+  world_.first_device = world_.devices == local_ranks ? 0 : local_rank * local_ranks;
+  if (world_.first_device + local_ranks > world_.devices && !ranks_may_share()) {
     fail_usage(
         "rank {} needs device {}, but this host shows {} (-t {} x -g {} in process {} of this "
         "host)",
-        world_.first_rank + local_ranks - 1, world_.first_device + local_ranks - 1, devices,
+        world_.first_rank + local_ranks - 1, world_.first_device + local_ranks - 1, world_.devices,
         options_.threads, options_.gpus, local_rank);
   }
   if (options_.root >= world_.ranks) {
     fail_usage("-r {}: there are {} ranks", options_.root, world_.ranks);
   }
   crew_.run([this](int thread) {
-    check_hip(hipSetDevice(world_.first_device + thread * world_.gpus), "hipSetDevice");
+    check_hip(hipSetDevice(world_.device_of(thread * world_.gpus)), "hipSetDevice");
   });
 }
 
@@ -206,7 +209,7 @@ std::optional<uint64_t> Session::check(size_t i, TestData* data, const std::stri
   uint64_t wrong = 0;
   for (int round = 0; round < options_.checks; ++round) {
     step(fmt::format("{}: checked call of {}", sides_[i]->label(), what));
-    wrong += verify(*sides_[i], crew_, *runners_[i], *data, kStartStep * checked_calls_++);
+    wrong += verify(*sides_[i], crew_, *runners_[i], *data, input_start(checked_calls_++));
   }
   const std::vector<double> all = exchange_->all_gather_number(static_cast<double>(wrong));
   return static_cast<uint64_t>(std::accumulate(all.begin(), all.end(), 0.0));

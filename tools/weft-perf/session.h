@@ -54,7 +54,7 @@ class Session {
   std::vector<std::unique_ptr<Side>> sides_;      // ours, then theirs with --vs
   std::vector<std::unique_ptr<Runner>> runners_;  // one a side
   Results results_;
-  size_t checked_calls_ = 0;
+  uint64_t checked_calls_ = 0;
   Progress progress_;
   Watchdog watchdog_;
 };

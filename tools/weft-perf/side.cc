@@ -65,7 +65,7 @@ Side::Side(std::string label, Api api, const World& world, const Options& option
       locals_(static_cast<size_t>(world.local_ranks())) {
   for (size_t i = 0; i < locals_.size(); ++i) {
     locals_[i].rank = world.first_rank + static_cast<int>(i);
-    locals_[i].device = world.first_device + static_cast<int>(i);
+    locals_[i].device = world.device_of(static_cast<int>(i));
   }
 }
 

@@ -19,9 +19,12 @@ namespace weft::perf {
 
 // Which ranks this process holds: threads x gpus of them, in that order, from first_rank on.
 struct World {
-  int ranks = 1, first_rank = 0, first_device = 0;
+  int ranks = 1, first_rank = 0;
+  int devices = 1, first_device = 0;  // that this process sees, and uses first
   int threads = 1, gpus = 1;
   int local_ranks() const { return threads * gpus; }
+  // Devices are taken in turn where ranks share them.
+  int device_of(int local) const { return (first_device + local) % devices; }
 };
 
 // Bytes behind every buffer's end that nothing may touch.

@@ -58,6 +58,7 @@ void Watchdog::watch() {
 void Watchdog::bark(const std::string& step) {
   const std::string text = fmt::format("timeout: waited {:g} s for {}",
                                        static_cast<double>(timeout_.count()) / 1000, step);
+  claim_exit();
   // Said before the abort, which may itself never return.
   fmt::print(stderr, "weft-perf: {}; aborting\n", text);
   std::promise<void> aborted;
