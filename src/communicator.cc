@@ -32,7 +32,7 @@ Communicator::Communicator(int rank, int size, int device, std::shared_ptr<const
       device_(device),
       config_(std::move(config)),
       options_(std::move(options)),
-      rules_(config_->algo, config_->proto) {}
+      rules_(config_->algo, config_->proto, config_->unsafe) {}
 
 Communicator::~Communicator() = default;
 

@@ -71,7 +71,15 @@ Limits make_limits(const Config& config, int config_min_ctas, int config_max_cta
   limits.threads = std::min(uint32_t(config.threads.value_or(int(platform::kDefaultThreads))),
                             platform::kMaxThreads);
   limits.buffer_bytes = uint64_t(config.buffer_bytes.value_or(0));
+  limits.resident = most;
   return limits;
+}
+
+void share_device(Limits& limits, int ranks_on_device) {
+  if (ranks_on_device <= 1) return;
+  const uint32_t part = std::max(limits.resident / uint32_t(ranks_on_device), 1u);
+  limits.max_channels = std::min(limits.max_channels, part);
+  limits.min_channels = std::min(limits.min_channels, part);
 }
 
 Geometry agree_geometry(const std::vector<Limits>& limits, int peers) {

@@ -15,6 +15,7 @@ struct Limits {
   uint32_t min_channels = 1, max_channels = 1;
   uint32_t threads = 1;
   uint64_t buffer_bytes = 0;  // of the FIFOs with one peer; 0: the library decides
+  uint32_t resident = 0;      // blocks that its device surely runs at once
 };
 
 struct Geometry {
@@ -26,6 +27,9 @@ struct Geometry {
 // From the settings, the user's ncclConfig_t (0: not said) and the device.
 Limits make_limits(const Config& config, int config_min_ctas, int config_max_ctas,
                    int compute_units);
+
+// All blocks of the ranks that share a device must run at once: each gets its part of them.
+void share_device(Limits& limits, int ranks_on_device);
 
 // `peers`: the most peers that a rank has on its host.
 Geometry agree_geometry(const std::vector<Limits>& limits, int peers);

@@ -48,6 +48,8 @@ std::vector<Limits> introduce(Communicator& comm) {
     comm.ranks.push_back(rank.info);
     limits.push_back(rank.limits);
   }
+  for (int rank = 0; rank < comm.size(); ++rank)
+    share_device(limits[size_t(rank)], ranks_on_device(comm.ranks, rank));
   return limits;
 }
 

@@ -44,10 +44,9 @@ bool listed(std::string_view list, const std::string& name) {
 
 }  // namespace
 
-bool is_offered(Protocol protocol, bool by_name) {
-  if (protocol != Protocol::kLl128) return true;
-  return platform::kLl128Legality == platform::Legality::kProven ||
-         (platform::kLl128Legality == platform::Legality::kOnRecord && by_name);
+bool is_offered(Protocol protocol, bool by_name, bool unsafe) {
+  return protocol != Protocol::kLl128 ||
+         platform::is_offered(platform::kLl128Legality, by_name, unsafe);
 }
 
 bool Rules::Names::allow(std::string_view name) const {
@@ -87,8 +86,9 @@ Rules::Table Rules::parse(const char* variable, const std::string& text,
   return table;
 }
 
-Rules::Rules(const std::string& algo, const std::string& proto)
-    : algorithms_(parse("NCCL_ALGO", algo, kAlgorithmNames)),
+Rules::Rules(const std::string& algo, const std::string& proto, bool unsafe)
+    : unsafe_(unsafe),
+      algorithms_(parse("NCCL_ALGO", algo, kAlgorithmNames)),
       protocols_(parse("NCCL_PROTO", proto, kProtocolNames)) {
   require_something(algo, proto);
 }
@@ -111,7 +111,7 @@ bool Rules::leaves_something(Collective collective) const {
   bool protocol = false;
   for (int p = 0; p < kProtocolCount; ++p)
     protocol |= allows(collective, Protocol(p)) &&
-                is_offered(Protocol(p), asks_for(collective, Protocol(p)));
+                is_offered(Protocol(p), asks_for(collective, Protocol(p)), unsafe_);
   return protocol && std::any_of(algorithms().begin(), algorithms().end(), allowed);
 }
 
@@ -168,7 +168,7 @@ Selector::Selector(const Rules& rules, int ranks, bool in_rank_order, size_t zer
     const PatternCost cost = pattern_cost(row.pattern, ranks);
     for (int p = 0; p < kProtocolCount; ++p)
       if (rules.allows(collective, Protocol(p)) && !is_wasteful(row.pattern, Protocol(p)) &&
-          is_offered(Protocol(p), rules.asks_for(collective, Protocol(p))))
+          is_offered(Protocol(p), rules.asks_for(collective, Protocol(p)), rules.unsafe()))
         candidates_[int(collective)].push_back({{&row, Protocol(p)}, cost});
   }
   for (std::vector<Candidate>& all : candidates_)  // of equals the direct one

@@ -19,12 +19,14 @@ class Rules {
   // Error(ncclInvalidUsage) naming what is wrong: an unknown name or function, or rules for a
   // function that leave nothing of what this version has for it. Rules for all functions leave a
   // collective as it is that has nothing of what they name.
-  Rules(const std::string& algo, const std::string& proto);
+  // `unsafe`: WEFT_UNSAFE.
+  Rules(const std::string& algo, const std::string& proto, bool unsafe = false);
 
   bool allows(Collective collective, std::string_view family) const;
   bool allows(Collective collective, Protocol protocol) const;
   // By name: where a protocol is not proven, a user who writes it wants it all the same.
   bool asks_for(Collective collective, Protocol protocol) const;
+  bool unsafe() const { return unsafe_; }
 
  private:
   // A list of names to take, or to leave out. Empty: everything.
@@ -40,6 +42,7 @@ class Rules {
   bool leaves_something(Collective collective) const;
   void require_something(const std::string& algo, const std::string& proto);
 
+  bool unsafe_;
   Table algorithms_, protocols_;
 };
 
@@ -47,7 +50,7 @@ class Rules {
 bool folds_in_rank_order(PatternId id);
 
 // Whether the hardware has it. `by_name`: whoever asks wrote its name (platform/legality.h).
-bool is_offered(Protocol protocol, bool by_name);
+bool is_offered(Protocol protocol, bool by_name, bool unsafe = false);
 
 struct Choice {
   const AlgorithmRow* algorithm;

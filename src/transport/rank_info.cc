@@ -156,6 +156,11 @@ std::string bus_id_text(int64_t bus_id) {
                      (packed >> 4) & 0xff, packed & 0xf);
 }
 
+int ranks_on_device(const std::vector<RankInfo>& ranks, int rank) {
+  return int(std::ranges::count_if(
+      ranks, [&](const RankInfo& other) { return same_device(other, ranks[size_t(rank)]); }));
+}
+
 std::string find_duplicate_device(const std::vector<RankInfo>& ranks) {
   for (size_t i = 0; i < ranks.size(); ++i) {
     for (size_t j = i + 1; j < ranks.size(); ++j) {

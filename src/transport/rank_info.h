@@ -41,6 +41,9 @@ uint64_t pid_namespace();
 int64_t pack_bus_id(std::string_view text);
 std::string bus_id_text(int64_t bus_id);
 
+// How many ranks are on the device of that one.
+int ranks_on_device(const std::vector<RankInfo>& ranks, int rank);
+
 // "" when no two ranks are on one device; else a text that names the first such pair, with a table
 // of all ranks of that host.
 std::string find_duplicate_device(const std::vector<RankInfo>& ranks);

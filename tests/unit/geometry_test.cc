@@ -28,6 +28,18 @@ std::vector<uint64_t> all_of(const Geometry& geometry) {
   return all;
 }
 
+TEST(ShareDevice, EachRankGetsItsPartOfTheBlocks) {
+  Limits limits{4, 64, 512, 0, 132};
+  share_device(limits, 1);
+  EXPECT_EQ(limits.max_channels, 64u);
+  share_device(limits, 4);
+  EXPECT_EQ(limits.max_channels, 33u);
+  EXPECT_EQ(limits.min_channels, 4u);
+  share_device(limits, 500);
+  EXPECT_EQ(limits.max_channels, 1u);
+  EXPECT_EQ(limits.min_channels, 1u);
+}
+
 TEST(AgreeGeometry, TheOrderOfRanksDoesNotMatter) {
   std::vector<Limits> limits = {
       {1, 64, 512, 0}, {3, 40, 256, kMiB}, {2, 128, 64, 6 * kMiB}, {1, 9, 128, 64 * kKiB}};

@@ -8,6 +8,7 @@
 
 #include "../support/expect_error.h"
 #include "error.h"
+#include "launch_shape.h"
 
 namespace weft {
 namespace {
@@ -177,6 +178,18 @@ TEST(Selector, InRankOrderOnly) {
                 .choose(Collective::kAllGather, 8)
                 .algorithm->label,
             "Ring");
+}
+
+TEST(Legality, WhatIsNotProvenIsTakenWhenItIsAskedFor) {
+  using platform::is_offered;
+  using platform::Legality;
+  for (const bool unsafe : {false, true}) {
+    EXPECT_TRUE(is_offered(Legality::kProven, false, unsafe));
+    EXPECT_TRUE(is_offered(Legality::kOnRecord, true, unsafe));
+    EXPECT_FALSE(is_offered(Legality::kOnRecord, false, unsafe));
+    EXPECT_FALSE(is_offered(Legality::kUnknown, false, unsafe));
+    EXPECT_EQ(is_offered(Legality::kUnknown, true, unsafe), unsafe);
+  }
 }
 
 }  // namespace

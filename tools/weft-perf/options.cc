@@ -184,9 +184,8 @@ Options parse_options(int argc, const char* const* argv) {
   app.footer(
       "WEFT_ALLOW_SHARED_DEVICE=1 lets more ranks than devices run: rank r uses device r modulo "
       "the "
-      "devices.\nAll blocks of a device's ranks must be resident at once: set NCCL_MAX_NCHANNELS "
-      "to "
-      "at most the device's\nmultiprocessors / its ranks, or calls hang (-T ends them).");
+      "devices.\nAll blocks of a device's ranks must be resident at once: for another library than "
+      "ours NCCL_MAX_NCHANNELS\nmay have to be lower, or calls hang (-T ends them).");
   Options options;
   Texts texts;
   std::string names;
