@@ -19,7 +19,8 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr uint32_t kTag = 0x6d617073;
-constexpr uint32_t kEntries = 4096;  // allocations in use at a time; the first one has no shifts
+constexpr uint32_t kMostEntries =
+    1024;  // allocations in use at a time; the first one has no shifts
 constexpr std::chrono::seconds kCopyLimit{20};
 // The thread listens so long after the last operation that might gain, at this interval.
 constexpr milliseconds kListen{2000}, kPoll{1};
@@ -58,8 +59,9 @@ PeerAccess::PeerAccess(Bootstrap& bootstrap, const Links& links, const std::vect
       rank_(bootstrap.rank()),
       device_(current_device()),
       peers_(other_processes(links, ranks)),
-      entries_(kEntries * entry_bytes(), 0) {
-  const std::vector<char> zeros(kEntries * entry_bytes());
+      most_entries_(alone() ? 1 : kMostEntries),
+      entries_(most_entries_ * entry_bytes(), 0) {
+  const std::vector<char> zeros(most_entries_ * entry_bytes());
   copy_to_device(entry(0), zeros.data(), zeros.size());
   set_reached(entry(0), true);
 }
@@ -112,8 +114,8 @@ PeerAccess::Binding PeerAccess::first_sight(uint64_t id, const void* begin) {
   if (!free_entries_.empty()) {
     index = free_entries_.back();
     free_entries_.pop_back();
-  } else if (entries_used_++ >= kEntries) {
-    entries_used_ = kEntries;
+  } else if (entries_used_++ >= most_entries_) {
+    entries_used_ = most_entries_;
     return {allocation, State::kRefused, 0, {}};
   }
   to_offer_.push_back(id);

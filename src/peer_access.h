@@ -91,6 +91,7 @@ class PeerAccess {
   Bootstrap& bootstrap_;
   const int rank_, device_;
   const std::vector<uint64_t> peers_;  // by rank: its process; 0: this one
+  const uint32_t most_entries_;
   const StateMemory entries_;
 
   std::mutex mutex_;
