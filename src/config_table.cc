@@ -127,8 +127,9 @@ const Setting kSettings[] = {
      .field = &Config::zero_copy_bytes,
      .scope = Scope::kAllRanks,
      .max = std::numeric_limits<int64_t>::max(),
-     .help = "Bytes of an operation from which on ranks read and write each other's buffers, where "
-             "every rank reaches them. 0: never. K, M and G may follow."},
+     .help = "Bytes from which on ranks read and write each other's buffers, where every rank "
+             "reaches them: of a message, or of what a rank gives to one other. 0: never. K, M and "
+             "G may follow."},
     {.name = "NCCL_ALGO",
      .field = &Config::algo,
      .scope = Scope::kAllRanks,

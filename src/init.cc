@@ -13,6 +13,7 @@
 #include "error.h"
 #include "hash.h"
 #include "launch.h"
+#include "launch_shape.h"
 #include "log.h"
 #include "transport/rank_info.h"
 
@@ -122,7 +123,8 @@ void prepare_device(Communicator& comm) {
                      static_cast<char*>(comm.links->outbox(peer))});
   comm.device_state = std::make_unique<DeviceState>(comm.rank(), peers, comm.geometry.box,
                                                     comm.config().epoch_base, kWireVersion);
-  comm.peer_access = std::make_unique<PeerAccess>(*comm.bootstrap, *comm.links, comm.ranks);
+  if (comm.config().zero_copy_bytes.value_or(platform::kZeroCopyBytes) > 0)
+    comm.peer_access = std::make_unique<PeerAccess>(*comm.bootstrap, *comm.links, comm.ranks);
   // Nobody starts a kernel before all boxes have their starting words.
   if (!all_memory_is_reached(comm)) comm.peer_access.reset();
 }

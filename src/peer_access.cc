@@ -21,9 +21,11 @@ using std::chrono::milliseconds;
 constexpr uint32_t kTag = 0x6d617073;
 constexpr uint32_t kMostEntries =
     1024;  // allocations in use at a time; the first one has no shifts
+constexpr size_t kMostKnown = 4096;
 constexpr std::chrono::seconds kCopyLimit{20};
-// The thread listens so long after the last operation that might gain, at this interval.
-constexpr milliseconds kListen{2000}, kPoll{1};
+// How often the thread listens, and how often for so long after it heard or had something to say;
+// how often it looks for allocations that were freed.
+constexpr milliseconds kPoll{20}, kQuickPoll{1}, kQuick{500}, kLook{1000};
 
 std::vector<uint64_t> other_processes(const Links& links, const std::vector<RankInfo>& ranks) {
   std::vector<uint64_t> processes;
@@ -64,6 +66,7 @@ PeerAccess::PeerAccess(Bootstrap& bootstrap, const Links& links, const std::vect
   const std::vector<char> zeros(most_entries_ * entry_bytes());
   copy_to_device(entry(0), zeros.data(), zeros.size());
   set_reached(entry(0), true);
+  if (!alone()) thread_ = std::thread([this] { run(); });
 }
 
 bool PeerAccess::alone() const { return std::ranges::count(peers_, 0u) == std::ssize(peers_); }
@@ -96,80 +99,65 @@ void* PeerAccess::address_for(int peer, const void* begin, size_t bytes) {
 const PeerAccess::Binding* PeerAccess::binding_of(const void* begin, size_t bytes) {
   const uint64_t id = buffer_id(begin);
   if (id == 0) return nullptr;
+  if (alone() && bindings_.size() >= kMostKnown) bindings_.clear();  // nothing hangs on them
   auto found = bindings_.find(id);
   if (found == bindings_.end()) found = bindings_.emplace(id, first_sight(id, begin)).first;
   const Binding& binding = found->second;
-  wake();
   const bool usable = binding.state != State::kRefused && binding.allocation.holds(begin, bytes);
   return usable ? &binding : nullptr;
 }
 
 PeerAccess::Binding PeerAccess::first_sight(uint64_t id, const void* begin) {
   const Allocation allocation = allocation_of(begin);
-  forget_freed();
   if (!allocation.plain || allocation.device != device_)
-    return {allocation, State::kRefused, 0, {}};
-  if (alone()) return {allocation, State::kReached, 0, {}};
+    return {begin, allocation, State::kRefused, 0, {}};
+  if (alone()) return {begin, allocation, State::kReached, 0, {}};
   uint32_t index = entries_used_;
   if (!free_entries_.empty()) {
     index = free_entries_.back();
     free_entries_.pop_back();
   } else if (entries_used_++ >= most_entries_) {
     entries_used_ = most_entries_;
-    return {allocation, State::kRefused, 0, {}};
+    return {begin, allocation, State::kRefused, 0, {}};
   }
   to_offer_.push_back(id);
-  return {allocation, State::kOffered, index, {}};
+  return {begin, allocation, State::kOffered, index, {}};
 }
 
-// Peers give back what they mapped of memory that is no more.
+// Peers give back what they mapped of memory that is no more. The runtime is asked without the lock
+// that calls need.
 void PeerAccess::forget_freed() {
-  std::erase_if(bindings_, [&](const auto& each) {
-    const auto& [id, binding] = each;
-    if (buffer_id(binding.allocation.base) == id) return false;
-    if (binding.entry != 0) to_drop_.emplace_back(id, binding.entry);
-    return true;
-  });
-}
-
-// The thread listens again.
-void PeerAccess::wake() {
-  if (awake_ || stop_ || alone()) return;
-  awake_ = true;
-  try {
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-  } catch (const std::exception& error) {
-    log_warn("no thread to map buffers of other processes: {}", error.what());
-    stop_ = true;
+  std::vector<std::pair<uint64_t, const void*>> known;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, binding] : bindings_) known.emplace_back(id, binding.seen_at);
   }
-  changed_.notify_all();
+  std::erase_if(known, [](const auto& each) { return buffer_id(each.second) == each.first; });
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, address] : known) {
+    const auto freed = bindings_.find(id);
+    if (freed->second.entry != 0) to_drop_.emplace_back(id, freed->second.entry);
+    bindings_.erase(freed);
+  }
 }
 
-void PeerAccess::run() {
-  hipStreamCaptureMode relaxed = hipStreamCaptureModeRelaxed;
-  (void)hipThreadExchangeStreamCaptureMode(&relaxed);
+void PeerAccess::run() noexcept try {
   const DeviceScope scope(device_);
+  auto quick_until = Clock::now(), next_look = quick_until;
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    changed_.wait(lock, [&] { return awake_ || stop_; });
-    auto until = Clock::now() + kListen;
-    while (!stop_ && Clock::now() < until) {
-      lock.unlock();
-      bool busy = false;
-      try {
-        busy = exchange();
-      } catch (const std::exception& error) {  // a rank is gone, or the device
-        log_info(Subsystem::kP2p, "rank {}: no more zero-copy: {}", rank_, error.what());
-        lock.lock();
-        stop_ = true;
-        return;
-      }
-      lock.lock();
-      if (busy) until = Clock::now() + kListen;
-      changed_.wait_for(lock, kPoll, [&] { return stop_ || !to_offer_.empty(); });
+    lock.unlock();
+    if (Clock::now() >= next_look) {
+      forget_freed();
+      next_look = Clock::now() + kLook;
     }
-    awake_ = false;
+    if (exchange()) quick_until = Clock::now() + kQuick;
+    lock.lock();
+    changed_.wait_for(lock, Clock::now() < quick_until ? kQuickPoll : kPoll,
+                      [&] { return stop_ || !to_offer_.empty(); });
   }
+} catch (const std::exception& error) {  // a rank is gone, or the device
+  log_info(Subsystem::kP2p, "rank {}: no more buffers are mapped: {}", rank_, error.what());
 }
 
 // One round of what is to be said and heard; whether there was anything.
@@ -184,8 +172,8 @@ bool PeerAccess::exchange() {
     to_offer_.clear();
     drops.swap(to_drop_);
   }
-  for (const auto& [id, allocation] : offers) offer(id, allocation);
   for (const auto& [id, index] : drops) drop(id, index);
+  for (const auto& [id, allocation] : offers) offer(id, allocation);
   bool heard = false;
   for (int peer = 0; peer < int(peers_.size()); ++peer) {
     std::vector<std::byte> bytes;
@@ -196,7 +184,7 @@ bool PeerAccess::exchange() {
       heard = true;
     }
   }
-  return heard || !offers.empty() || !offers_.empty();
+  return heard || !offers.empty();
 }
 
 void PeerAccess::tell(int peer, const Message& message) {

@@ -3,10 +3,11 @@
 // theirs. Does not own: the vote, which is in the cards of each operation.
 //
 // In one process addresses are the same. To other processes an allocation is offered when a large
-// operation first uses it: a thread of our own exports it, peers map it, and once all have answered
-// later operations go without copies. Nothing of this is waited for. An allocation is known by the
-// number that the runtime gives it, so memory that was freed is never taken for what lies there
-// now.
+// operation first uses it: a thread of our own exports it, peers' threads map it, and once all have
+// answered later operations go without copies. Nothing of this is waited for. Peers keep what they
+// mapped until the thread finds that it was freed, about a second later, or the communicator ends.
+// An allocation is known by the number that the runtime gives it, so memory that was freed is never
+// taken for what lies there now.
 //
 // A buffer that a graph was captured with must stay allocated as long as the graph is used.
 //
@@ -33,7 +34,8 @@ namespace weft {
 
 class PeerAccess {
  public:
-  // On the current device; references are to outlive this. Throws Error.
+  // On the current device; references are to outlive this. Starts a thread where peers are in other
+  // processes. Throws Error.
   PeerAccess(Bootstrap& bootstrap, const Links& links, const std::vector<RankInfo>& ranks);
   ~PeerAccess();
   PeerAccess(const PeerAccess&) = delete;
@@ -53,6 +55,7 @@ class PeerAccess {
  private:
   enum class State { kOffered, kReached, kRefused };
   struct Binding {
+    const void* seen_at;
     Allocation allocation;
     State state = State::kRefused;
     uint32_t entry = 0;          // of what is not refused; 0: no shifts
@@ -72,12 +75,11 @@ class PeerAccess {
   const Binding* binding_of(const void* begin, size_t bytes);
   Binding first_sight(uint64_t id, const void* begin);
   bool alone() const;  // all peers are of this process
-  void forget_freed();
-  void wake();
 
   // Of the thread.
-  void run();
+  void run() noexcept;
   bool exchange();
+  void forget_freed();
   void tell(int peer, const Message& message);
   void tell_all(const Message& message);
   void hear(int peer, const Message& message);
@@ -101,7 +103,7 @@ class PeerAccess {
   std::vector<std::pair<uint64_t, uint32_t>> to_drop_;  // with their entries
   uint32_t entries_used_ = 1;
   std::vector<uint32_t> free_entries_;
-  bool awake_ = false, stop_ = false;
+  bool stop_ = false;
   std::thread thread_;
 
   // Of the thread alone.

@@ -234,6 +234,7 @@ std::vector<Launch> plan(Communicator& comm, const std::vector<Request>& request
   for (Launch& launch : launches) {
     launch.grid = grid_for(comm, launch.grid);
     launch.common().comm = comm.device_state->device_comm();
+    launch.common().lends = comm.peer_access && comm.zero_copy_bytes() > 0;
   }
   return launches;
 }

@@ -204,9 +204,10 @@ double Selector::cost_us(const PatternCost& cost, PatternId pattern, int ranks, 
 
 // Whole packs, and the chunks of the direct algorithm that takes over when a buffer is not reached.
 bool Selector::goes_without_copies(const Choice& choice, size_t segment_bytes) const {
+  constexpr size_t kMostBytes = size_t(1) << 36;  // of a buffer: kernels count packs in 32 bits
   return zero_copy_bytes_ > 0 && segment_bytes >= zero_copy_bytes_ &&
-         segment_bytes % kPackBytes == 0 && choice.protocol == Protocol::kSimple &&
-         is_direct(*choice.algorithm) &&
+         segment_bytes <= kMostBytes / size_t(ranks_) && segment_bytes % kPackBytes == 0 &&
+         choice.protocol == Protocol::kSimple && is_direct(*choice.algorithm) &&
          pattern_chunks(choice.algorithm->pattern, ranks_) == ranks_;
 }
 
@@ -226,8 +227,10 @@ Choice Selector::choose(Collective collective, size_t segment_bytes) const {
   const auto cheaper = [&](const Candidate& a, const Candidate& b) {
     return us(a, segment_bytes) < us(b, segment_bytes);
   };
-  Choice choice = std::min_element(all.begin(), all.end(), cheaper)->choice;
+  const auto cheapest = std::min_element(all.begin(), all.end(), cheaper);
+  Choice choice = cheapest->choice;
   choice.zero_copy = goes_without_copies(choice, segment_bytes);
+  choice.us = us(*cheapest, segment_bytes);
   return choice;
 }
 

@@ -56,6 +56,7 @@ struct Choice {
   const AlgorithmRow* algorithm;
   Protocol protocol;
   bool zero_copy = false;  // where all ranks' buffers are reached (patterns/mapped.h), else as told
+  double us = 0;           // by the model, without the launch
 };
 
 // The algorithms of one communicator with what they cost.

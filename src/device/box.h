@@ -26,6 +26,7 @@ inline constexpr uint32_t kMaxSlots = 8;  // flags of a channel fill half a line
 struct BoxHeader {
   uint64_t call;  // sequence32 | signature32
   uint64_t wire_version;
+  uint64_t withdrawn;  // not 0: the peer left an operation unfinished and takes its buffers back
 };
 
 // No region is shared by two protocols (invariant 2). An exchange is used only by operations that

@@ -37,6 +37,10 @@ class Flows {
     });
   }
 
+  // The peer takes its buffers back.
+  WEFT_DEV bool withdrawn(int peer) const {
+    return platform::poll64(&comm_.box.header(flow_[peer].inbox)->withdrawn) != 0;
+  }
   // By one lane.
   WEFT_DEV void note_zero_copy() const { platform::add_device32(&comm_.words->zero_copies, 1); }
 

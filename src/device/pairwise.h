@@ -10,7 +10,7 @@
 //  signature of the message, so ends that differ in size are found.
 //  3. Of the messages of one flow only the first unfinished one moves.
 //  4. A send ends when its slices lie in slots: up to `slots` slices need no receiver (invariant 9
-//  of the design).
+//  of the design). Not one by zero-copy (5): it ends when it was read.
 //  5. Zero-copy: a sender whose buffer the receiver reaches gives one slice, a card with the
 //  address, whose flag says so; the receiver copies its whole part from there and then gives the
 //  credit, with which the send ends. That is the sender's choice alone.
@@ -75,6 +75,10 @@ class MessageChannel {
       const Task& task = args_.task[picked & ~kPulls];
       uint32_t& left = left_[picked & ~kPulls];
       pulls ? pull(task) : move(task, left);
+      if (pulls) {  // perhaps not to the end
+        block_.sync();
+        if (block_.stopped()) return false;
+      }
       hand_over(task, left, pulls);
     }
     flows_.save();
@@ -85,6 +89,7 @@ class MessageChannel {
   static constexpr uint32_t kNone = ~0u;
   static constexpr uint32_t kPulls = 1u << 31;  // beside a picked task: its slice is a card
   static constexpr uint32_t kCard = 1u << 31;   // changed in the signature of a card
+  static constexpr size_t kBytesPerLook = 2 << 20;
 
   // Where this channel comes among those of a task; at least task.channels: it has no part.
   WEFT_DEV uint32_t position(const Task& task) const {
@@ -204,10 +209,22 @@ class MessageChannel {
     if (block_.leader()) flows_.note_zero_copy();
     const char* slot = flows_.in_slot(task.peer, flows_[task.peer].received);
     const auto* from = reinterpret_cast<const char*>(*reinterpret_cast<const uint64_t*>(slot));
-    const size_t first = part(task).start * kPackBytes, end = part(task).end * kPackBytes;
-    const size_t bytes = (end < task.bytes ? end : task.bytes) - first;
-    copy_bytes(block_, Input<Uint8>::of(from + first, bytes),
-               Output<Uint8>::of(static_cast<char*>(task.to) + first, bytes));
+    const size_t end =
+        part(task).end * kPackBytes < task.bytes ? part(task).end * kPackBytes : task.bytes;
+    WEFT_ROLLED
+    for (size_t at = part(task).start * kPackBytes; at < end; at += kBytesPerLook) {
+      if (block_.leader()) leave_if_withdrawn(task);
+      block_.sync();
+      if (block_.stopped()) return;
+      const size_t bytes = end - at < kBytesPerLook ? end - at : kBytesPerLook;
+      copy_bytes(block_, Input<Uint8>::of(from + at, bytes),
+                 Output<Uint8>::of(static_cast<char*>(task.to) + at, bytes));
+    }
+  }
+  // By the leader.
+  WEFT_DEV void leave_if_withdrawn(const Task& task) const {
+    if (flows_.withdrawn(task.peer) || platform::poll32(&waits_.host->abort) != 0)
+      leave(waits_, Fault::kAborted, site(task, 0), 0);
   }
 
   // The block has read its source and written its target.

@@ -51,6 +51,7 @@ class Simple {
     if (mapped_) return;
     if (step.send.any()) return write_cards(work);
     each_other([&](int peer) { read_card(peer); });
+    if (block_.leader()) leave_if_withdrawn();
     block_.sync();
     mapped_ = offered();
     flows_.each_peer(step.recv, [&](int peer) { mapped_ &= flows_[peer].output != nullptr; });
@@ -66,7 +67,7 @@ class Simple {
   // Every slice to receive is there and there is room for every one to send; false: the block
   // leaves.
   WEFT_DEV bool begin(const Step& step) {
-    if (mapped_ && !step.card) return true;
+    if (mapped_ && !step.card) return !block_.stopped();
     if (block_.leader()) {
       wait(step);
       platform::acquire_system();  // partner: the release in end()
@@ -117,8 +118,7 @@ class Simple {
   // Zero-copy waits for nothing, so it looks now and then whether it is to leave.
   WEFT_DEV bool end_loop(uint32_t loop) {
     if (!mapped_ || loop % kLoopsPerLook != kLoopsPerLook - 1) return true;
-    if (block_.leader() && platform::poll32(&waits_.host->abort) != 0)
-      leave(waits_, Fault::kAborted, {Fault::kData, uint32_t(self_), 0, 0, nullptr}, 0);
+    if (block_.leader()) leave_if_withdrawn();
     block_.sync();
     return !block_.stopped();
   }
@@ -167,6 +167,12 @@ class Simple {
       slot[0] = card[0], slot[1] = card[1];
     });
   }
+  // By the leader.
+  WEFT_DEV void leave_if_withdrawn() const {
+    bool leaves = platform::poll32(&waits_.host->abort) != 0;
+    flows_.each_peer(Peers::others(), [&](int peer) { leaves |= flows_.withdrawn(peer); });
+    if (leaves) leave(waits_, Fault::kAborted, {Fault::kData, uint32_t(self_), 0, 0, nullptr}, 0);
+  }
   WEFT_DEV void read_card(int peer) const {
     Flow& flow = flows_[peer];
     const auto* card = reinterpret_cast<const uint64_t*>(flows_.in_slot(peer, flow.received));
@@ -185,8 +191,10 @@ class Simple {
       const Flow& flow = flows_[peer];
       const uint32_t counter = data ? flow.received + 1 : flow.sent + 1 - flows_.fifo().slots;
       const uint64_t* word = data ? flows_.ready_of(peer, flow.received) : flows_.credit_of(peer);
-      const WaitSite site =
+      WaitSite site =
           flows_.site(data ? Fault::kData : Fault::kCredit, peer, flag_word(counter, signature_));
+      // Channels that wait for nothing may be far apart; the cards have shown that the call is one.
+      if (mapped_) site.peer = nullptr;
       const uint64_t seen = wait_word(waits_, word, site);
       // A slot's flag stays until this rank gives credit: another signature is another call.
       if (data && !block_.stopped() && flag_signature(seen) != signature_)

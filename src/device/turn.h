@@ -42,10 +42,31 @@ WEFT_DEV Waits begin_kernel(const Block& block, const LaunchArgs& args) {
   return waits;
 }
 
+// Whether this kernel began operations that it did not end.
+WEFT_DEV bool gave_up(const Block& block, const Waits& waits) {
+  return block.stopped() && waits.fault->kind != Fault::kNone &&
+         waits.fault->kind != Fault::kClosed;
+}
+
+// A block that gave up tells all peers. They look before they use buffers of this rank, and now and
+// then while they do; after that time the buffers are this rank's own again.
+WEFT_DEV void withdraw(const Block& block, const LaunchArgs& args) {
+  constexpr uint64_t kUntilPeersLookNs = 5'000'000;
+  block.each(args.comm.size, [&](size_t peer) {
+    char* outbox = args.comm.peers[peer].outbox;
+    if (outbox != nullptr) platform::note64(&args.comm.box.header(outbox)->withdrawn, 1);
+  });
+  if (!args.lends || !block.leader()) return;
+  const uint64_t began = platform::clock_ns();
+  WEFT_ROLLED
+  while (platform::clock_ns() - began < kUntilPeersLookNs) platform::poll_miss(args.comm.host);
+}
+
 // `begun`: operations before this kernel.
 WEFT_DEV void end_kernel(const Block& block, const LaunchArgs& args, const Waits& waits,
                          uint32_t begun) {
   DeviceWords* words = args.comm.words;
+  if (gave_up(block, waits)) withdraw(block, args);
   const uint32_t first_absent = block.index() == 0 ? block.grid() : kMaxChannels;
   block.each(kMaxChannels, [&](size_t other) {
     if (other == block.index() || other >= first_absent)

@@ -35,8 +35,7 @@ struct Fault {
 // Words in host memory that the host writes and kernels read, and the other way round for the
 // fault.
 struct HostWords {
-  uint32_t abort;     // not 0: leave at once
-  uint32_t withdraw;  // not 0: a peer takes its buffers back: stop touching them (Peer protocol)
+  uint32_t abort;  // not 0: leave at once
   Fault fault;
 };
 
@@ -136,6 +135,7 @@ struct LaunchArgs {
   uint32_t ticket;       // with has_ticket: the kernel begins when eager_left has reached it
   bool has_ticket;
   bool eager;  // not recorded into a graph
+  bool lends;  // peers may read and write buffers of this rank
 };
 
 struct CollectiveArgs : LaunchArgs {

@@ -132,31 +132,70 @@ TEST(ZeroCopy, FromTheBytesThatAreSet) {
   EXPECT_EQ(run(others, operation(Call::kAllReduce, 1 << 20)), std::vector<uint32_t>(kRanks, 0));
 }
 
+// A rank gives up after it offered its buffers: those that come later leave them alone.
+TEST(ZeroCopy, BuffersOfARankThatLeftAreNotTouched) {
+  const Always settings;
+  LocalRanks ranks(2);
+  constexpr size_t kCount = 1 << 16;
+  GuardedBuffer zero(kCount * 4, 0);
+  zero.write(std::vector<char>(kCount * 4, 7));
+  require_ok(ncclAllReduce(zero.data(), zero.data(), kCount, ncclFloat32, ncclSum, ranks.comm(0),
+                           ranks.stream(0)),
+             "ncclAllReduce");
+  EXPECT_EQ(ncclCommAbort(ranks.take(0)), ncclSuccess);
+  const std::vector<char> before = zero.read();
+  const LocalRanks::OnDevice scope(1);
+  GuardedBuffer one(kCount * 4, 0);
+  one.write(std::vector<char>(kCount * 4, 1));
+  // Refused where the abort is known already.
+  (void)ncclAllReduce(one.data(), one.data(), kCount, ncclFloat32, ncclSum, ranks.comm(1),
+                      ranks.stream(1));
+  EXPECT_EQ(ncclCommAbort(ranks.take(1)), ncclSuccess);
+  require_hip(hipStreamSynchronize(ranks.stream(1)), "hipStreamSynchronize");
+  EXPECT_EQ(zero.read(), before);
+}
+
 // ---- Processes: a buffer is mapped by and by ----
 
-// Until it goes without copies; all ranks see that of the same operation.
+// Whether some rank says so; all hear it.
+bool any_rank(ncclComm_t comm, hipStream_t stream, bool says) {
+  GuardedBuffer word(sizeof(int), 0);
+  const int value = says ? 1 : 0;
+  word.write(std::vector<char>(reinterpret_cast<const char*>(&value),
+                               reinterpret_cast<const char*>(&value + 1)));
+  require_ok(ncclAllReduce(word.data(), word.data(), 1, ncclInt32, ncclMax, comm, stream), "any");
+  require_hip(hipStreamSynchronize(stream), "hipStreamSynchronize");
+  return word.read()[GuardedBuffer::kGuard] != 0;
+}
+
+// Until it goes without copies.
 void repeat_until_mapped(ncclComm_t comm, hipStream_t stream, RankOperation& part) {
-  const uint32_t before = zero_copies(comm);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (zero_copies(comm) == before) {
+  for (bool mapped = false; !mapped;) {
     if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("never mapped");
+    const uint32_t before = zero_copies(comm);
     part.refill();
     part.issue(comm, stream);
     require_hip(hipStreamSynchronize(stream), "hipStreamSynchronize");
     if (const std::string wrong = part.check(); !wrong.empty()) throw std::runtime_error(wrong);
+    mapped = any_rank(comm, stream, zero_copies(comm) != before);
   }
 }
 
 void be_a_rank(int rank, const std::string& id_text) {
   const Always settings;
+  const ScopedEnv from("WEFT_ZERO_COPY", "4K");  // not the words by which ranks agree
   require_hip(hipSetDevice(rank), "hipSetDevice");
   ncclComm_t comm = nullptr;
   require_ok(ncclCommInitRank(&comm, kRanks, from_hex(id_text), rank), "ncclCommInitRank");
   hipStream_t stream = nullptr;
   require_hip(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking), "hipStreamCreate");
   for (int round = 0; round < 3; ++round)  // at addresses that were others' before
-    for (const Call call : {Call::kAllReduce, Call::kAllGather, Call::kBroadcast}) {
+    for (const Call call : {Call::kAllReduce, Call::kAllGather, Call::kBroadcast, Call::kGather,
+                            Call::kScatter, Call::kMessages}) {
       Operation what = operation(call, 4'096 << round);
+      if (call == Call::kMessages)
+        what.messages = {{2, 0, what.count}};  // rank 1 has no part in it
       what.seed = uint64_t(round + 1);
       RankOperation part(what, rank, kRanks);
       repeat_until_mapped(comm, stream, part);
