@@ -9,7 +9,11 @@
 
 namespace weft::test {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr long kSoonMs = 5000;  // they are slow, and starting a thread is slowest
+#else
 inline constexpr long kSoonMs = 1000;
+#endif
 
 class Ranks : public LocalRanks {
  public:
