@@ -119,7 +119,7 @@ TEST(HostFault, HoldLaunch) {
     EXPECT_TRUE(
         host_runtime::eventually([] { return hipHostGetFault(hipHostFaultHoldLaunch) == 2; }));
     HIP_OK(hipDeviceSynchronize());  // holds nothing up
-    EXPECT_EQ(0u, *word);
+    EXPECT_EQ(0u, __atomic_load_n(word, __ATOMIC_ACQUIRE));
   }
   caller.join();
   HIP_OK(hipDeviceSynchronize());
