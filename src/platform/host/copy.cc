@@ -10,6 +10,7 @@
 #include "faults.h"
 #include "memory.h"
 #include "runtime.h"
+#include "sanitizers.h"
 #include "stream.h"
 #include "worker.h"
 
@@ -63,9 +64,25 @@ void mirror_words(const CopyRequest& request) {
   if (at < request.bytes) copy_word<uint32_t>(request.to, request.from, at);
 }
 
+// One word to memory that a kernel may poll: whole, and behind all copies before it.
+bool is_word(const CopyRequest& request) {
+  return request.bytes == sizeof(uint64_t) &&
+         (reinterpret_cast<uintptr_t>(request.to) | reinterpret_cast<uintptr_t>(request.from)) %
+                 sizeof(uint64_t) ==
+             0;
+}
+void publish_word(const CopyRequest& request) {
+  const auto* from = static_cast<const uint64_t*>(request.from);
+  auto* to = static_cast<uint64_t*>(request.to);
+  sanitize::release(to);  // partner: the load of a kernel that polls it
+  __atomic_store_n(to, __atomic_load_n(from, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
+  hipHostNotify(to);
+}
+
 void copy_now(const CopyRequest& request) {
   if (lost(request)) return;
   if (mirrors_words(request)) return mirror_words(request);
+  if (is_word(request)) return publish_word(request);
   auto* to = static_cast<char*>(request.to);
   const auto* from = static_cast<const char*>(request.from);
   if (to < from + request.bytes && from < to + request.bytes) {
