@@ -223,8 +223,9 @@ class MessageChannel {
   }
   // By the leader.
   WEFT_DEV void leave_if_withdrawn(const Task& task) const {
-    if (flows_.withdrawn(task.peer) || platform::poll32(&waits_.host->abort) != 0)
-      leave(waits_, Fault::kAborted, site(task, 0), 0);
+    const bool leaves = flows_.withdrawn(task.peer) || platform::poll32(&waits_.host->abort) != 0;
+    platform::acquire_system();  // as behind every look at a word of others
+    if (leaves) leave(waits_, Fault::kAborted, site(task, 0), 0);
   }
 
   // The block has read its source and written its target.

@@ -171,6 +171,7 @@ class Simple {
   WEFT_DEV void leave_if_withdrawn() const {
     bool leaves = platform::poll32(&waits_.host->abort) != 0;
     flows_.each_peer(Peers::others(), [&](int peer) { leaves |= flows_.withdrawn(peer); });
+    platform::acquire_system();  // as behind every look at a word of others
     if (leaves) leave(waits_, Fault::kAborted, {Fault::kData, uint32_t(self_), 0, 0, nullptr}, 0);
   }
   WEFT_DEV void read_card(int peer) const {
