@@ -11,17 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr std::chrono::seconds kCopyLimit{20};
-
 size_t aligned(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
-
-// Copies on a stream of our own and waits for it, so that no stream of the user is touched.
-void copy_to_device(void* to, const void* from, size_t bytes) {
-  SideStream stream;
-  hip_check(hipMemcpyAsync(to, from, bytes, hipMemcpyHostToDevice, stream.get()),
-            "copying {} bytes to the device", bytes);
-  hip_check(stream.wait(kCopyLimit), "waiting for a copy of {} bytes to the device", bytes);
-}
 
 // What polls before the first operation must see: no slice sent, none taken.
 std::vector<char> starting_control(const BoxLayout& box, const Fifo& fifo, uint32_t counter_base) {

@@ -22,7 +22,6 @@ constexpr uint32_t kTag = 0x6d617073;
 constexpr uint32_t kMostEntries =
     1024;  // allocations in use at a time; the first one has no shifts
 constexpr size_t kMostKnown = 4096;
-constexpr std::chrono::seconds kCopyLimit{20};
 // How often the thread listens, and how often for so long after it heard or had something to say;
 // how often it looks for allocations that were freed.
 constexpr milliseconds kPoll{20}, kQuickPoll{1}, kQuick{500}, kLook{1000};
@@ -34,12 +33,6 @@ std::vector<uint64_t> other_processes(const Links& links, const std::vector<Rank
   return processes;
 }
 
-void copy_to_device(void* to, const void* from, size_t bytes) {
-  SideStream stream;
-  hip_check(hipMemcpyAsync(to, from, bytes, hipMemcpyHostToDevice, stream.get()),
-            "copying {} bytes to the device", bytes);
-  hip_check(stream.wait(kCopyLimit), "waiting for a copy of {} bytes to the device", bytes);
-}
 void set_reached(Reach* reach, bool reached) {
   const uint64_t word = reached ? 1 : 0;
   copy_to_device(&reach->reached, &word, sizeof word);

@@ -7,6 +7,7 @@
 #include <hip/hip_runtime.h>
 
 #include <chrono>
+#include <cstddef>
 #include <thread>
 
 #include "hip_check.h"
@@ -55,5 +56,15 @@ class SideStream {
   hipStream_t stream_ = nullptr;
   bool stuck_ = false;
 };
+
+// On a stream of our own, and waits for it, so that no stream of the user is touched. Within a
+// DeviceScope a capture does not see it. Throws Error.
+inline void copy_to_device(void* to, const void* from, size_t bytes) {
+  constexpr std::chrono::seconds kLimit{20};
+  SideStream stream;
+  hip_check(hipMemcpyAsync(to, from, bytes, hipMemcpyHostToDevice, stream.get()),
+            "copying {} bytes to the device", bytes);
+  hip_check(stream.wait(kLimit), "waiting for a copy of {} bytes to the device", bytes);
+}
 
 }  // namespace weft

@@ -1,18 +1,14 @@
 // Tables of steps (step_tables.h).
 #include "step_tables.h"
 
-#include <hip/hip_runtime.h>
-
 #include <algorithm>
 
-#include "hip_check.h"
 #include "side_stream.h"
 
 namespace weft {
 namespace {
 
 constexpr int kFewRanks = 16;  // tables of all roots: some 50 KiB
-constexpr std::chrono::seconds kCopyLimit{20};
 
 void add_cards(std::vector<Step>& steps) {
   Step give, take;
@@ -57,16 +53,6 @@ void add_parts(std::vector<Step>& list, const Step& step, int place, int n) {
   list.back().counts_sent = step.send.any();
   list.back().counts_received = step.recv.any();
 }
-
-// A graph that is being captured must not see the copy.
-class OutsideCaptures {
- public:
-  OutsideCaptures() { (void)hipThreadExchangeStreamCaptureMode(&mode_); }
-  ~OutsideCaptures() { (void)hipThreadExchangeStreamCaptureMode(&mode_); }
-
- private:
-  hipStreamCaptureMode mode_ = hipStreamCaptureModeRelaxed;
-};
 
 }  // namespace
 
@@ -137,14 +123,9 @@ void StepTables::upload(const std::vector<Key>& keys) {
 }
 
 const Step* StepTables::copy(const std::vector<Step>& steps) {
-  const OutsideCaptures relaxed;
   const size_t bytes = steps.size() * sizeof(Step);
   StateMemory& memory = memory_.emplace_back(bytes, 0);
-  SideStream stream;
-  hip_check(
-      hipMemcpyAsync(memory.on_device(), steps.data(), bytes, hipMemcpyHostToDevice, stream.get()),
-      "copying {} bytes of steps to the device", bytes);
-  hip_check(stream.wait(kCopyLimit), "waiting for {} bytes of steps", bytes);
+  copy_to_device(memory.on_device(), steps.data(), bytes);
   return reinterpret_cast<const Step*>(memory.on_device());
 }
 

@@ -224,7 +224,7 @@ class MessageChannel {
   // By the leader.
   WEFT_DEV void leave_if_withdrawn(const Task& task) const {
     const bool leaves = flows_.withdrawn(task.peer) || platform::poll32(&waits_.host->abort) != 0;
-    platform::acquire_system();  // as behind every look at a word of others
+    platform::acquire_system();  // partner: withdraw() of the peer
     if (leaves) leave(waits_, Fault::kAborted, site(task, 0), 0);
   }
 

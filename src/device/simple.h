@@ -26,7 +26,7 @@ class Simple {
   using Unit = size_t;                                             // a pack
   static constexpr int kPacksInFlight = platform::kPacksInFlight;  // of a lane
   static constexpr bool kLanesWithout = false;                     // a pack
-  static constexpr bool kMaps = true;                              // open() and mapped()
+  static constexpr bool kMaps = true;                              // zero-copy: invariant 5
 
   // Calls f with each of `packs` packs but the first `done` ones.
   template <class F>
@@ -171,7 +171,7 @@ class Simple {
   WEFT_DEV void leave_if_withdrawn() const {
     bool leaves = platform::poll32(&waits_.host->abort) != 0;
     flows_.each_peer(Peers::others(), [&](int peer) { leaves |= flows_.withdrawn(peer); });
-    platform::acquire_system();  // as behind every look at a word of others
+    platform::acquire_system();  // partner: withdraw() of the peer
     if (leaves) leave(waits_, Fault::kAborted, {Fault::kData, uint32_t(self_), 0, 0, nullptr}, 0);
   }
   WEFT_DEV void read_card(int peer) const {
