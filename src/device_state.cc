@@ -59,6 +59,7 @@ DeviceState::DeviceState(int rank, const std::vector<DevicePeer>& peers, const B
                          uint32_t counter_base, uint32_t wire_version)
     : steps(rank, int(peers.size())),
       device_(current_device()),
+      peers_(peers),
       layout_(layout_of(int(peers.size()), box)),
       memory_(layout_.end, sizeof(HostMemory)),
       host_(reinterpret_cast<HostMemory*>(memory_.on_host())),

@@ -26,6 +26,7 @@ class DeviceState {
   DeviceState& operator=(const DeviceState&) = delete;
 
   const DeviceComm& device_comm() const { return comm_; }
+  const std::vector<DevicePeer>& peers() const { return peers_; }  // by rank
   StepTables steps;  // one thread at a time
 
   // Kernels that run leave at their next look at the word.
@@ -55,6 +56,7 @@ class DeviceState {
   static Layout layout_of(int size, const BoxLayout& box);
 
   int device_;
+  std::vector<DevicePeer> peers_;
   Layout layout_;
   StateMemory memory_;
   HostMemory* host_;

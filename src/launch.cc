@@ -146,11 +146,14 @@ void load_kernels() {
     if (kernel != nullptr) hip_check(hipFuncGetAttributes(&attributes, kernel), "loading a kernel");
   };
   for (int type = 0; type < kElementTypeCount; ++type) {
-    load(one_shot_sum_of(ElementType(type)));
-    for (int protocol = 0; protocol < kProtocolCount; ++protocol)
+    for (int protocol = 0; protocol < kProtocolCount; ++protocol) {
+      load(one_hop_sum_of(Protocol(protocol), ElementType(type)));
       for (int body = 0; body < kOpBodyCount; ++body)
         load(kernel_of(Protocol(protocol), ElementType(type), OpBody(body)));
+    }
   }
+  for (int protocol = 0; protocol < kProtocolCount; ++protocol)
+    load(one_hop_copy_of(Protocol(protocol)));
   load(pairwise_kernel());
 }
 

@@ -8,6 +8,7 @@
 
 #include "device/kernels.h"
 #include "hash.h"
+#include "launch_shape.h"
 #include "messages.h"
 #include "plan.h"
 #include "reduction.h"
@@ -53,18 +54,11 @@ struct Planned {
 
   size_t bytes() const { return request.count * type_bytes(request.type); }
 };
-// What has a kernel of its own (device/one_shot.h).
-bool is_one_shot(const Request& request, const Way& way) {
-  return !way.course.schedule && way.course.pattern == PatternId::kOneShotAllReduce &&
-         way.region == Region::kLlExchange && request.bias == nullptr;
-}
 Planned planned(const Communicator& comm, const Request& request) {
   const Way way = way_of(comm, request);
   const Reduction reduction = reduction_of(comm, request, way.course);
-  const bool one_shot = is_one_shot(request, way) && reduction.body == OpBody::kSum;
-  const void* kernel = one_shot ? one_shot_sum_of(reduction.element)
-                                : kernel_of(way.course.protocol, reduction.element, reduction.body);
-  return {request, way, reduction, kernel};
+  return {request, way, reduction,
+          kernel_of(way.course.protocol, reduction.element, reduction.body)};
 }
 
 // This rank's steps, on the device.
@@ -93,6 +87,58 @@ Work make_work(Communicator& comm, const Planned& planned, uint32_t most_channel
   work.region = way.region;
   if (course.zero_copy) work.mapped = mapped_work(comm, request);
   return work;
+}
+
+// ---- Operations of one hop, which have kernels of their own (device/one_hop.h) ----
+
+// Null: it has none.
+const void* one_hop_kernel(const Planned& planned) {
+  const auto& [request, way, reduction, kernel] = planned;
+  if (way.course.schedule != nullptr || !is_one_hop(way.course.pattern)) return nullptr;
+  if (!reduces(request.collective)) return one_hop_copy_of(way.course.protocol);
+  const bool sums = reduction.body == OpBody::kSum &&
+                    (reduction.arg.flags & OpArg::kPreFromMemory) == 0 && request.bias == nullptr;
+  return sums ? one_hop_sum_of(way.course.protocol, reduction.element) : nullptr;
+}
+
+uint32_t mask_of(const Peers& peers, const Spot& at) {
+  uint32_t mask = 0;
+  for (int i = 0; i < peers.candidates(at.n); ++i)
+    if (peers.at(i, at.place) >= 0) mask |= 1u << peers.at(i, at.place);
+  return mask;
+}
+
+bool whole_packs(const Request& request, const Work& work, size_t element_bytes) {
+  const auto whole = [](auto bytes) { return size_t(bytes) % kPackBytes == 0; };
+  return whole(work.chunking.count * element_bytes) &&
+         whole(reinterpret_cast<uintptr_t>(request.input)) &&
+         whole(reinterpret_cast<uintptr_t>(request.output));
+}
+
+// False: the engine runs it.
+bool add_one_hop(Communicator& comm, const Planned& planned, std::vector<Launch>& launches) {
+  const void* kernel = one_hop_kernel(planned);
+  if (kernel == nullptr || comm.size() > kMostOneHopRanks) return false;
+  const auto& [request, way, reduction, engine] = planned;
+  OneHopArgs args{};
+  args.works = 1;
+  args.work = make_work(comm, planned, channels_for(comm, way.course.protocol, planned.bytes()));
+  const Chunking& chunking = args.work.chunking;
+  if (chunking.share_packs + (chunking.longer_shares > 0 ? 1 : 0) > way.packs_per_slot ||
+      chunking.loops != 1)
+    return false;
+  const Spot at{comm.rank(), comm.size(), request.root};
+  const Step gives = pattern_step(way.course.pattern, at, 0);
+  const Step takes = pattern_step(way.course.pattern, at, 1);
+  args.gives_to = mask_of(gives.send, at);
+  args.takes_from = mask_of(takes.recv, at);
+  args.has_own = gives.write_output || takes.read_input;
+  args.whole_packs = whole_packs(request, args.work, elements_of(request).bytes);
+  std::ranges::copy(comm.device_state->peers(), args.peer);
+  launches.push_back({kernel, chunking.channels,
+                      threads_for(comm, way, chunking, platform::kSpareLanes),
+                      collective_scratch(comm.size()), request.stream, {}, args});
+  return true;
 }
 
 // Those that are not the first one, once each.
@@ -153,6 +199,7 @@ void add_works(Communicator& comm, const std::vector<Planned>& row, Launch& laun
 // `row`: what runs side by side.
 void add_collectives(Communicator& comm, const std::vector<Planned>& row,
                      std::vector<Launch>& launches) {
+  if (row.size() == 1 && add_one_hop(comm, row.front(), launches)) return;
   const void* kernel = row.front().kernel;
   std::vector<hipStream_t> streams;
   for (const Planned& each : row) streams.push_back(each.request.stream);

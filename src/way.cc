@@ -116,7 +116,8 @@ Chunking chunking_of(const Communicator& comm, const Request& request, const Way
 
 // A lane for every pack of a chunk: barriers and the start of a block cost less with fewer (two
 // H200, 8 bytes: 128 threads 5.0 us of a kernel, 512 threads 5.4).
-uint32_t threads_for(const Communicator& comm, const Way& way, const Chunking& chunking) {
+uint32_t threads_for(const Communicator& comm, const Way& way, const Chunking& chunking,
+                     uint32_t spare) {
   constexpr uint32_t kLeast = 128;
   const WireShape wire = shape_of(way.course.protocol);
   const size_t share = chunking.share_packs + (chunking.longer_shares > 0 ? 1 : 0);
@@ -124,7 +125,7 @@ uint32_t threads_for(const Communicator& comm, const Way& way, const Chunking& c
   const size_t packs = (share + parts - 1) / parts;
   const size_t units = (packs + wire.unit_packs - 1) / wire.unit_packs;
   const size_t lanes = std::bit_ceil(units * wire.unit_lanes);
-  return uint32_t(std::min<size_t>(std::max<size_t>(lanes, kLeast), comm.geometry.threads));
+  return uint32_t(std::min<size_t>(std::max<size_t>(lanes + spare, kLeast), comm.geometry.threads));
 }
 
 uint32_t signature_of(const Request& request, const Way& way, const Chunking& chunking) {

@@ -43,8 +43,9 @@ uint32_t channels_for(const Communicator& comm, Protocol protocol, size_t bytes)
 // Of a channel's share at least one pack a chunk, else parts of an exchange would be empty.
 Chunking chunking_of(const Communicator& comm, const Request& request, const Way& way,
                      uint32_t most_channels);
-// Of a block.
-uint32_t threads_for(const Communicator& comm, const Way& way, const Chunking& chunking);
+// Of a block, of which the lanes beyond `spare` move packs.
+uint32_t threads_for(const Communicator& comm, const Way& way, const Chunking& chunking,
+                     uint32_t spare = 0);
 // Two ranks with equal signatures move the same bytes in the same steps.
 uint32_t signature_of(const Request& request, const Way& way, const Chunking& chunking);
 

@@ -32,8 +32,10 @@ enum class PatternId : uint8_t {
   kTreeAllReduce,
   kPatAllGather,
   kPatReduceScatter,
+  kOneShotBroadcast,
+  kOneShotReduce,
 };
-inline constexpr int kPatternCount = 17;
+inline constexpr int kPatternCount = 19;
 
 // What a pattern does.
 constexpr Collective pattern_collective(PatternId id) {
@@ -43,7 +45,8 @@ constexpr Collective pattern_collective(PatternId id) {
       Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,
       Collective::kAllToAll,  Collective::kBroadcast,     Collective::kReduce,
       Collective::kGather,    Collective::kScatter,       Collective::kAllReduce,
-      Collective::kAllGather, Collective::kReduceScatter};
+      Collective::kAllGather, Collective::kReduceScatter, Collective::kBroadcast,
+      Collective::kReduce};
   return kCollectives[int(id)];
 }
 
@@ -83,6 +86,10 @@ WEFT_HD constexpr auto with_pattern(PatternId id, F f) {
       return f(PatAllGather{});
     case PatternId::kPatReduceScatter:
       return f(PatReduceScatter{});
+    case PatternId::kOneShotBroadcast:
+      return f(OneShotBroadcast{});
+    case PatternId::kOneShotReduce:
+      return f(OneShotReduce{});
     case PatternId::kDirectScatter:
       break;
   }
@@ -110,6 +117,14 @@ constexpr bool exchanges(PatternId id) {
   return id == PatternId::kOneShotAllReduce || id == PatternId::kTwoShotAllReduce ||
          id == PatternId::kDirectReduceScatter || id == PatternId::kDirectAllGather ||
          id == PatternId::kDirectAllToAll;
+}
+
+// Whether each place first only sends and then only receives, in two steps (device/one_hop.h).
+constexpr bool is_one_hop(PatternId id) {
+  return id == PatternId::kOneShotAllReduce || id == PatternId::kDirectReduceScatter ||
+         id == PatternId::kDirectAllGather || id == PatternId::kDirectAllToAll ||
+         id == PatternId::kOneShotBroadcast || id == PatternId::kOneShotReduce ||
+         id == PatternId::kDirectGather || id == PatternId::kDirectScatter;
 }
 
 // Kinds of channels: even and odd ones differ in trees.

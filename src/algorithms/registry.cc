@@ -24,6 +24,8 @@ constexpr AlgorithmRow kAlgorithms[] = {
     {"Tree", "Tree", PatternId::kTreeAllReduce},
     {"PAT", "PAT", PatternId::kPatAllGather},
     {"PAT", "PAT", PatternId::kPatReduceScatter},
+    {"OneShot", "Direct", PatternId::kOneShotBroadcast},
+    {"OneShot", "Direct", PatternId::kOneShotReduce},
 };
 static_assert(std::size(kAlgorithms) == size_t(kPatternCount));
 static_assert([] {

@@ -132,7 +132,8 @@ void Rules::require_something(const std::string& algo, const std::string& proto)
 
 bool folds_in_rank_order(PatternId id) {
   return id == PatternId::kOneShotAllReduce || id == PatternId::kTwoShotAllReduce ||
-         id == PatternId::kDirectReduceScatter || id == PatternId::kShardedReduce;
+         id == PatternId::kDirectReduceScatter || id == PatternId::kShardedReduce ||
+         id == PatternId::kOneShotReduce;
 }
 
 namespace {
@@ -154,7 +155,9 @@ bool is_direct(const AlgorithmRow& row) { return row.family == "Direct"; }
 // One shot folds everything everywhere. For short operations; two shots are there for others (two
 // H200, 1 GiB: 240 against 294 GB/s, 2026-11-30).
 bool is_wasteful(PatternId pattern, Protocol protocol) {
-  return pattern == PatternId::kOneShotAllReduce && protocol == Protocol::kSimple;
+  return (pattern == PatternId::kOneShotAllReduce || pattern == PatternId::kOneShotBroadcast ||
+          pattern == PatternId::kOneShotReduce) &&
+         protocol == Protocol::kSimple;
 }
 
 }  // namespace

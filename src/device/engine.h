@@ -11,8 +11,6 @@ namespace weft {
 template <class Protocol, class Type, class Op>
 class Channel {
  public:
-  using Element = Type;
-
   WEFT_DEV Channel(const Block& block, const DeviceComm& comm, const Work& work, const OpArg& op,
                    const Waits& waits, uint32_t channel)
       : block_(block),

@@ -4,19 +4,21 @@
 #include "device/kernels.h"
 #include "device/ll.h"
 #include "device/ll128.h"
-#include "device/one_shot.h"
+#include "device/one_hop.h"
 #include "device/simple.h"
 
 namespace weft {
 namespace {
 
-template <class ChannelOfWork>
-const void* address_of() {
-  return platform::kernel_address<CollectiveKernel<ChannelOfWork>, CollectiveArgs>();
-}
 template <class Protocol, class Op>
 const void* address() {
-  return address_of<Channel<Protocol, WEFT_INSTANCE_TYPE, Op>>();
+  using Kernel = CollectiveKernel<Protocol, WEFT_INSTANCE_TYPE, Op>;
+  return platform::kernel_address<Kernel, CollectiveArgs>();
+}
+template <class Format>
+const void* one_hop_sum() {
+  using Kernel = OneHopKernel<Format, Folded<WEFT_INSTANCE_TYPE, Sum>>;
+  return platform::kernel_address<Kernel, OneHopArgs>();
 }
 
 }  // namespace
@@ -26,7 +28,7 @@ KernelSet kernels_of_type<WEFT_INSTANCE_TYPE>() {
   return {{{address<Ll, Sum>(), address<Ll, ProdOrMinMax>()},
            {address<Ll128, Sum>(), address<Ll128, ProdOrMinMax>()},
            {address<Simple, Sum>(), address<Simple, ProdOrMinMax>()}},
-          address_of<OneShot<WEFT_INSTANCE_TYPE, Sum>>()};
+          {one_hop_sum<LlFormat>(), one_hop_sum<Ll128Format>(), nullptr}};
 }
 
 }  // namespace weft

@@ -1,6 +1,6 @@
 // The kernel of collectives: arguments, its place in the order of the communicator, channels, done.
 // One per (protocol, type, op), chosen on the host (kernels.h). Next on the path: turn.h, then
-// engine.h or, for the smallest all-reduces, one_shot.h.
+// engine.h. What is short enough goes by one_hop.h instead.
 #pragma once
 
 #include "device/engine.h"
@@ -19,31 +19,32 @@ WEFT_DEV OpArg resolved(const OpArg& op) {
   return all;
 }
 
-// ChannelOfWork: what runs one channel of one operation, Channel or OneShot.
-template <class ChannelOfWork>
+template <class Protocol, class Type, class Op>
 struct CollectiveKernel {
   static constexpr const char* kName = "weft_collective";
 
   WEFT_DEV void operator()(const Block& block, const CollectiveArgs& args) const {
     Waits waits = begin_kernel(block, args);
-    const uint32_t begun = waits.sequence;
+    if (is_last_lane(block)) leave_if_any(reports_of(args), waits);
+    const uint32_t begun = operations_begun(block, args);
     WEFT_ROLLED
     for (uint32_t w = 0; w < args.works; ++w) {
       waits.sequence = begun + args.work[w].call;
       if (!run(block, args, args.work[w], waits)) break;
     }
-    end_kernel(block, args, waits, begun);
+    count_operations(block, args, begun);
+    end_kernel(block, args, waits);
   }
 
  private:
   WEFT_DEV bool run(const Block& block, const CollectiveArgs& args, const Work& work,
                     const Waits& waits) const {
-    const OpArg op = resolved<typename ChannelOfWork::Element>(work.op);
+    const OpArg op = resolved<Type>(work.op);
     WEFT_ROLLED
     for (uint32_t channel = block.index(); channel < work.first_channel + work.chunking.channels;
          channel += block.grid())
       if (channel >= work.first_channel &&
-          !ChannelOfWork(block, args.comm, work, op, waits, channel).run())
+          !Channel<Protocol, Type, Op>(block, args.comm, work, op, waits, channel).run())
         return false;
     return true;
   }

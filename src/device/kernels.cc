@@ -49,6 +49,8 @@ const void* kernel_of(Protocol protocol, ElementType type, OpBody body) {
   return kernels(type).kernel[int(protocol)][int(body)];
 }
 
-const void* one_shot_sum_of(ElementType type) { return kernels(type).one_shot_sum; }
+const void* one_hop_sum_of(Protocol protocol, ElementType type) {
+  return kernels(type).one_hop_sum[int(protocol)];
+}
 
 }  // namespace weft

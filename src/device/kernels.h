@@ -35,7 +35,7 @@ inline constexpr int kElementTypeCount = 11;
 // What hipLaunchKernel takes, by [protocol][op body].
 struct KernelSet {
   const void* kernel[kProtocolCount][kOpBodyCount];
-  const void* one_shot_sum;
+  const void* one_hop_sum[kProtocolCount];  // not of Simple
 };
 
 // Of one element type; defined by instance.cc, compiled once a type.
@@ -45,8 +45,10 @@ KernelSet kernels_of_type();
 // Null for a type that no device of the platform has.
 const void* kernel_of(Protocol protocol, ElementType type, OpBody body);
 
-// Of sums in one shot that are exchanges over LL and have no bias (one_shot.h).
-const void* one_shot_sum_of(ElementType type);
+// Of sums, and of operations that do not reduce, in one hop over LL or LL128 (one_hop.h). Null for
+// what has none.
+const void* one_hop_sum_of(Protocol protocol, ElementType type);
+const void* one_hop_copy_of(Protocol protocol);
 
 // Of messages (pairwise.h), whatever the type.
 const void* pairwise_kernel();

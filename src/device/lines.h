@@ -24,6 +24,43 @@
 
 namespace weft {
 
+// ---- Rules that one_hop.h shares ----
+
+// Whether `slices` more of an exchange make it sweep, which takes kSweepRounds further slices.
+template <class Format>
+WEFT_DEV bool crosses_sweep(uint32_t begun, uint32_t slices) {
+  return begun / Format::kSweepEvery != (begun + slices) / Format::kSweepEvery;
+}
+constexpr uint32_t kSweepRounds = 2;
+
+// Of a stream: slice `counter` lies in a slot that is to be swept.
+template <class Format>
+WEFT_DEV bool is_swept(const Fifo& fifo, uint32_t counter) {
+  return counter % Format::kSweepEvery < fifo.slots;
+}
+
+// Marks the lines of a slot as of a slice long past, from byte `first` on.
+template <class Format>
+WEFT_DEV void clear_slot(const Block& block, const Fifo& fifo, char* slot, uint32_t counter,
+                         size_t first) {
+  const platform::Bytes16 line = Format::cleared(counter);
+  block.each((fifo.slot_bytes - first) / kPackBytes,
+             [&](size_t i) { platform::store_line(slot + first + i * kPackBytes, line); });
+}
+
+// A look beside the polls of a line, now and then; true: the lane gives up.
+template <class Format>
+WEFT_DEV bool must_leave_line(const Waits& waits, WaitSite site, uint32_t signature,
+                              typename Format::Flag wanted, typename Format::Flag seen,
+                              Patience& patience) {
+  const uint64_t word = flag_word(Format::counter(seen), Format::signature(seen));
+  site.expected = flag_word(Format::counter(wanted), signature);
+  if (Format::counter(seen) != Format::counter(wanted) || seen == wanted)
+    return must_leave(waits, site, word, patience);
+  leave(waits, Fault::kMismatch, site, word);
+  return true;
+}
+
 // Format: the lines of one protocol, in units of one or more packs that lanes read and write
 // together (ll.h).
 template <class Format>
@@ -127,7 +164,8 @@ class Lines {
     return !block_.stopped();
   }
   WEFT_DEV bool save() {
-    if (exchange_ && crosses_sweep()) sweep_exchange();
+    if (exchange_ && crosses_sweep<Format>(flows_[self_ == 0 ? 1 : 0].received, received_))
+      sweep_exchange();
     block_.sync();
     block_.each(size_, [&](size_t peer) {
       flows_[int(peer)].sent += sent_;
@@ -147,30 +185,15 @@ class Lines {
     });
   }
 
-  // A look beside the polls, now and then.
   WEFT_DEV bool leaves(const Source& source, Flag seen, Patience& patience) const {
-    const uint32_t wanted = Format::counter(source.flag), counter = Format::counter(seen);
-    const WaitSite site = flows_.site(Fault::kData, source.peer, flag_word(wanted, signature_));
-    const uint64_t word = flag_word(counter, Format::signature(seen));
-    if (counter != wanted || seen == source.flag) return must_leave(waits_, site, word, patience);
-    leave(waits_, Fault::kMismatch, site, word);
-    return true;
+    return must_leave_line<Format>(waits_, flows_.site(Fault::kData, source.peer, 0), signature_,
+                                   source.flag, seen, patience);
   }
 
-  // Marks lines as of a slice long past, from byte `first` on.
-  WEFT_DEV void clear_slot(char* slot, uint32_t counter, size_t first) const {
-    const platform::Bytes16 line = Format::cleared(counter);
-    block_.each((flows_.fifo().slot_bytes - first) / kPackBytes,
-                [&](size_t i) { platform::store_line(slot + first + i * kPackBytes, line); });
-  }
   WEFT_DEV void sweep_slot(int peer) const {
     const uint32_t k = flows_[peer].received;
-    if (k % Format::kSweepEvery < flows_.fifo().slots) clear_slot(flows_.in_slot(peer, k), k, 0);
-  }
-
-  WEFT_DEV bool crosses_sweep() const {
-    const uint32_t begun = flows_[self_ == 0 ? 1 : 0].received;
-    return begun / Format::kSweepEvery != (begun + received_) / Format::kSweepEvery;
+    if (is_swept<Format>(flows_.fifo(), k))
+      clear_slot<Format>(block_, flows_.fifo(), flows_.in_slot(peer, k), k, 0);
   }
   template <class F>
   WEFT_DEV void each_other(F f) const {
@@ -182,7 +205,7 @@ class Lines {
   WEFT_DEV void sweep_exchange() {
     block_.sync();
     WEFT_ROLLED
-    for (int round = 0; round < 2; ++round) {
+    for (int round = 0; round < int(kSweepRounds); ++round) {
       each_other([&](int peer) {
         each_pack(1, 0, [&](const Unit& unit) { put(target(peer), unit, Pack<Uint8>{}); });
       });
@@ -199,7 +222,8 @@ class Lines {
     for (uint32_t i = 0; i < uint32_t(size_) * flows_.fifo().slots; ++i) {
       const int peer = int(i / flows_.fifo().slots);
       if (peer != self_)
-        clear_slot(flows_.in_slot(peer, i), flows_[peer].received + received_, Format::kUnitBytes);
+        clear_slot<Format>(block_, flows_.fifo(), flows_.in_slot(peer, i),
+                           flows_[peer].received + received_, Format::kUnitBytes);
     }
     complete(block_);
     if (block_.leader()) platform::release_system();  // partner: peers' stores after the round

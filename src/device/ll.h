@@ -26,9 +26,13 @@ struct LlFormat {
     return {{0, counter << 16, 0, counter << 16}};
   }
 
-  template <class F>
-  static WEFT_DEV void each_pack(const Block& block, size_t packs, F f) {
-    block.each(packs, f);
+  template <class Lanes, class Count, class F>
+  static WEFT_DEV void each_pack(const Lanes& lanes, Count packs, F f) {
+    lanes.each(packs, f);
+  }
+  template <class Lanes>
+  static WEFT_DEV Unit first(const Lanes& lanes, size_t /*packs*/) {
+    return lanes.lane();
   }
   static WEFT_DEV bool any(bool lane) { return lane; }  // of the lanes that share a unit
 

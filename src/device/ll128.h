@@ -35,9 +35,13 @@ struct Ll128Format {
     return {{counter, counter, counter, counter}};
   }
 
-  template <class F>
-  static WEFT_DEV void each_pack(const Block& block, size_t packs, F f) {
-    platform::each_line_place(block, packs, f);
+  template <class Lanes, class F>
+  static WEFT_DEV void each_pack(const Lanes& lanes, size_t packs, F f) {
+    platform::each_line_place(lanes, packs, f);
+  }
+  template <class Lanes>
+  static WEFT_DEV Unit first(const Lanes& lanes, size_t packs) {
+    return platform::first_line_place(lanes, packs);
   }
   static WEFT_DEV bool any(bool lane) { return platform::any_in_wave(lane); }
 

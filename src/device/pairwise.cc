@@ -1,10 +1,19 @@
-// The kernel of messages. Compiled by the platform, as instance.cc; holds nothing else.
+// The kernels that exist once, whatever the type (kernels.h).
 #include "device/pairwise.h"
 
 #include "device/kernels.h"
+#include "device/one_hop.h"
 
 namespace weft {
 
 const void* pairwise_kernel() { return platform::kernel_address<PairwiseKernel, PairwiseArgs>(); }
+
+const void* one_hop_copy_of(Protocol protocol) {
+  if (protocol == Protocol::kLl)
+    return platform::kernel_address<OneHopKernel<LlFormat, Apart>, OneHopArgs>();
+  if (protocol == Protocol::kLl128)
+    return platform::kernel_address<OneHopKernel<Ll128Format, Apart>, OneHopArgs>();
+  return nullptr;
+}
 
 }  // namespace weft

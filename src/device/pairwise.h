@@ -223,7 +223,7 @@ class MessageChannel {
   }
   // By the leader.
   WEFT_DEV void leave_if_withdrawn(const Task& task) const {
-    const bool leaves = flows_.withdrawn(task.peer) || platform::poll32(&waits_.host->abort) != 0;
+    const bool leaves = flows_.withdrawn(task.peer);
     platform::acquire_system();  // partner: withdraw() of the peer
     if (leaves) leave(waits_, Fault::kAborted, site(task, 0), 0);
   }
@@ -258,9 +258,12 @@ struct PairwiseKernel {
   static constexpr const char* kName = "weft_messages";
 
   WEFT_DEV void operator()(const Block& block, const PairwiseArgs& args) const {
-    const Waits waits = begin_kernel(block, args);
+    Waits waits = begin_kernel(block, args);
+    if (is_last_lane(block)) leave_if_any(reports_of(args), waits);
+    waits.sequence = operations_begun(block, args);
     run(block, args, waits);
-    end_kernel(block, args, waits, waits.sequence);
+    count_operations(block, args, waits.sequence);
+    end_kernel(block, args, waits);
   }
 
  private:

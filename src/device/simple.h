@@ -169,7 +169,7 @@ class Simple {
   }
   // By the leader.
   WEFT_DEV void leave_if_withdrawn() const {
-    bool leaves = platform::poll32(&waits_.host->abort) != 0;
+    bool leaves = false;
     flows_.each_peer(Peers::others(), [&](int peer) { leaves |= flows_.withdrawn(peer); });
     platform::acquire_system();  // partner: withdraw() of the peer
     if (leaves) leave(waits_, Fault::kAborted, {Fault::kData, uint32_t(self_), 0, 0, nullptr}, 0);

@@ -9,6 +9,8 @@
 
 namespace weft {
 
+WEFT_DEV bool is_last_lane(const Block& block) { return block.lane() + 1 == block.width(); }
+
 // The block may be stopped already: the kernel before it on the communicator has not ended, when
 // that ran on another stream, or a wait of the communicator has given up. After one has, counters
 // and slots no longer agree between ranks, and a kernel that was already queued must not touch
@@ -31,15 +33,46 @@ WEFT_DEV Waits begin_kernel(const Block& block, const LaunchArgs& args) {
     }
     block.sync();
   }
-  if (block.lane() + 1 == block.width()) {
-    if (!args.eager && block.index() == 0) words->graph_begun += block.grid();
-    const uint32_t reports = platform::poll32(&words->fault_reports);
-    if (reports != 0)
-      leave(waits, reports >= kClosed ? Fault::kClosed : Fault::kNone,
-            {Fault::kEarlierKernel, 0, 0, 0, nullptr}, 0);
-  }
-  waits.sequence = platform::poll32(&words->sequence[block.index()]);
+  if (is_last_lane(block) && !args.eager && block.index() == 0)
+    platform::count_device32(&words->graph_begun, block.grid());
   return waits;
+}
+
+// Waits that gave up, and kClosed.
+WEFT_DEV uint32_t reports_of(const LaunchArgs& args) {
+  return platform::poll32(&args.comm.words->fault_reports);
+}
+WEFT_DEV void leave_if_any(uint32_t reports, const Waits& waits) {
+  if (reports != 0)
+    leave(waits, reports >= kClosed ? Fault::kClosed : Fault::kNone,
+          {Fault::kEarlierKernel, 0, 0, 0, nullptr}, 0);
+}
+
+// Operations of the communicator before this kernel.
+WEFT_DEV uint32_t operations_begun(const Block& block, const LaunchArgs& args) {
+  return platform::poll32(&args.comm.words->sequence[block.index()]);
+}
+
+// Bookkeeping that keeps the first waves from nothing. f(i) for i < n, by lanes of one wave: what
+// they store, a fence of one of them orders.
+constexpr unsigned kWaveLanes = 32;  // the shortest wave
+WEFT_DEV bool in_last_wave(const Block& block) {
+  return block.lane() + kWaveLanes >= block.width();
+}
+template <class F>
+WEFT_DEV void by_last_wave(const Block& block, int n, F f) {
+  if (!in_last_wave(block)) return;
+  const unsigned lanes = block.width() < kWaveLanes ? block.width() : kWaveLanes;
+  const unsigned lane = block.width() - 1 - block.lane();
+  WEFT_ROLLED
+  for (int i = int(lane); i < n; i += int(lanes)) f(i);
+}
+WEFT_DEV void count_operations(const Block& block, const LaunchArgs& args, uint32_t begun) {
+  const unsigned first_absent = block.index() == 0 ? block.grid() : kMaxChannels;
+  by_last_wave(block, kMaxChannels, [&](int other) {
+    if (unsigned(other) == block.index() || unsigned(other) >= first_absent)
+      args.comm.words->sequence[other] = begun + args.works;
+  });
 }
 
 // Whether this kernel began operations that it did not end.
@@ -62,22 +95,20 @@ WEFT_DEV void withdraw(const Block& block, const LaunchArgs& args) {
   while (platform::clock_ns() - began < kUntilPeersLookNs) platform::poll_miss(args.comm.host);
 }
 
-// `begun`: operations before this kernel.
-WEFT_DEV void end_kernel(const Block& block, const LaunchArgs& args, const Waits& waits,
-                         uint32_t begun) {
+// By one lane: the block has left.
+WEFT_DEV void count_block(const LaunchArgs& args) {
   DeviceWords* words = args.comm.words;
+  platform::count_device64(args.eager ? &words->eager_left : &words->graph_left, flag_word(1, 0));
+}
+
+WEFT_DEV void end_kernel(const Block& block, const LaunchArgs& args, const Waits& waits) {
   if (gave_up(block, waits)) withdraw(block, args);
-  const uint32_t first_absent = block.index() == 0 ? block.grid() : kMaxChannels;
-  block.each(kMaxChannels, [&](size_t other) {
-    if (other == block.index() || other >= first_absent)
-      words->sequence[other] = begun + args.works;
-  });
   complete(block);
   if (!block.leader()) return;
   if (block.stopped() && waits.fault->kind != Fault::kNone)
-    report_fault(*waits.fault, args.comm.host, words);
+    report_fault(*waits.fault, args.comm.host, args.comm.words);
   platform::release_device();  // partner: begin_kernel of a kernel on another stream
-  platform::count_device64(args.eager ? &words->eager_left : &words->graph_left, flag_word(1, 0));
+  count_block(args);
 }
 
 }  // namespace weft

@@ -142,6 +142,18 @@ struct CollectiveArgs : LaunchArgs {
   Work work[kMaxWorks];
 };
 
+inline constexpr int kMostOneHopRanks = 16;
+
+// One operation of one hop (one_hop.h). A bit a rank; `has_own`: this rank's part is among those
+// that are folded or kept.
+struct OneHopArgs : LaunchArgs {
+  Work work;
+  uint32_t gives_to, takes_from;
+  bool has_own;
+  bool whole_packs;  // of every segment, at addresses of packs
+  DevicePeer peer[kMostOneHopRanks];
+};
+
 // One message of a pairwise launch: a part of it lies on each of `channels` channels from
 // `first_channel` on. Bytes, whatever the type.
 struct Task {

@@ -20,7 +20,7 @@ inline const char* name_of(PatternId id) {
       "RingReduce",      "OneShotAllReduce",  "TwoShotAllReduce", "DirectReduceScatter",
       "DirectAllGather", "DirectAllToAll",    "DirectBroadcast",  "ShardedReduce",
       "DirectGather",    "DirectScatter",     "TreeAllReduce",    "PatAllGather",
-      "PatReduceScatter"};
+      "PatReduceScatter", "OneShotBroadcast", "OneShotReduce"};
   return kNames[int(id)];
 }
 

@@ -75,11 +75,15 @@ TEST(Reduction, KernelsDiffer) {
       kernels.insert(kernel);
       ++count;
     }
-  for (int element = 0; element < kElementTypeCount; ++element)
-    if (const void* kernel = one_shot_sum_of(ElementType(element)); kernel != nullptr) {
-      kernels.insert(kernel);
-      ++count;
-    }
+  for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128}) {
+    kernels.insert(one_hop_copy_of(protocol));
+    ++count;
+    for (int element = 0; element < kElementTypeCount; ++element)
+      if (const void* kernel = one_hop_sum_of(protocol, ElementType(element)); kernel != nullptr) {
+        kernels.insert(kernel);
+        ++count;
+      }
+  }
   EXPECT_EQ(kernels.size(), count);
   EXPECT_GE(count, size_t(kElementTypeCount - 2) * kOpBodyCount);  // FNUZ may be absent
 }

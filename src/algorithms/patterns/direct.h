@@ -158,6 +158,42 @@ struct ShardedReduce {
   }
 };
 
+// Broadcast in one shot: the root sends everything to all.
+struct OneShotBroadcast {
+  static WEFT_HD constexpr int hops(int) { return 2; }
+  static WEFT_HD constexpr int chunks(int) { return 1; }
+
+  static WEFT_HD constexpr Step step(const Spot& at, int hop) {
+    Step step;
+    if (at.is_root() && hop == 0) {
+      step.read_input = step.write_output = true;
+      step.send = Peers::others();
+    } else if (!at.is_root() && hop == 1) {
+      step.write_output = true;
+      step.recv = Peers::one(at.root);
+    }
+    return step;
+  }
+};
+
+// Reduce in one shot: everybody sends everything to the root, which folds it.
+struct OneShotReduce {
+  static WEFT_HD constexpr int hops(int) { return 2; }
+  static WEFT_HD constexpr int chunks(int) { return 1; }
+
+  static WEFT_HD constexpr Step step(const Spot& at, int hop) {
+    Step step;
+    if (!at.is_root() && hop == 0) {
+      step.read_input = true;
+      step.send = Peers::one(at.root);
+    } else if (at.is_root() && hop == 1) {
+      step.read_input = step.write_output = step.finish = true;
+      step.recv = Peers::others();
+    }
+    return step;
+  }
+};
+
 // Gather: everybody sends to the root, which keeps its own chunk too.
 struct DirectGather {
   static WEFT_HD constexpr int hops(int) { return 2; }

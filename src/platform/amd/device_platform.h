@@ -105,6 +105,8 @@ WEFT_DEV void wait_memory() {
 #endif
 }
 
+WEFT_DEV int lowest_bit(uint32_t mask) { return __builtin_ctz(mask); }
+
 WEFT_DEV void acquire_system() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""); }
 // The wait after the write-back is explicit: the compiler leaves it out when it sees nothing
 // outstanding.
@@ -128,6 +130,9 @@ WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) {
   return before;
 }
 
+WEFT_DEV void count_device32(uint32_t* p, uint32_t v) {
+  __hip_atomic_fetch_add((WEFT_GLOBAL uint32_t*)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
 WEFT_DEV void count_device64(uint64_t* p, uint64_t v) {
   __hip_atomic_fetch_add((WEFT_GLOBAL uint64_t*)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }

@@ -20,6 +20,8 @@ inline constexpr uint32_t kDefaultThreads = 256;
 inline constexpr size_t kBytesPerChannel = 32 << 10;
 inline constexpr size_t kLlBytesPerChannel = 2 << 10;
 inline constexpr size_t kLl128BytesPerChannel = 4 << 10;
+// Lanes of a wave that keeps the books beside those that move packs (device/one_hop.h).
+inline constexpr uint32_t kSpareLanes = 64;
 // Of a FIFO slot.
 inline constexpr uint32_t kMaxSliceBytes = 256 << 10;
 

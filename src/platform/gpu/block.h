@@ -26,10 +26,10 @@ class Block {
   WEFT_DEV void sync() const { block_sync(); }
   WEFT_DEV void drain() const { lane_drain(); }
 
-  template <class F>
-  WEFT_DEV void each(size_t n, F f) const {
+  template <class Number, class F>
+  WEFT_DEV void each(Number n, F f) const {
     WEFT_ROLLED
-    for (size_t i = lane(); i < n; i += width()) f(i);
+    for (auto i = Number(lane()); i < n; i += Number(width())) f(i);
   }
   template <int kCount, class F>
   WEFT_DEV size_t each_batch(size_t n, F f) const {

@@ -22,16 +22,25 @@ WEFT_DEV size_t index_of(const LinePlace& at) { return at.index; }
 
 WEFT_DEV bool has_flag(const LinePlace& at) { return at.place % kLineLanes == kLineLanes - 1; }
 
-template <class Block, class F>
-WEFT_DEV void each_line_place(const Block& block, size_t packs, F f) {
-  constexpr unsigned kLanes = 2 * kLineLanes, kPacks = kLanes - 1;
-  const unsigned units = block.width() / kLanes, place = block.lane() % kLanes;
+constexpr unsigned kPlaces = 2 * kLineLanes, kPlacesWithPack = kPlaces - 1;
+
+// Of the calling lane, when all lanes stand for pairs from `first` on.
+template <class Lanes>
+WEFT_DEV LinePlace line_place(const Lanes& lanes, size_t packs, size_t first) {
+  const unsigned place = lanes.lane() % kPlaces;
+  const size_t pair = first + lanes.lane() / kPlaces, index = pair * kPlacesWithPack + place;
+  return {pair, int(place), place < kPlacesWithPack && index < packs ? index : kNoPack,
+          pair * kPlacesWithPack < packs};
+}
+template <class Lanes>
+WEFT_DEV LinePlace first_line_place(const Lanes& lanes, size_t packs) {
+  return line_place(lanes, packs, 0);
+}
+template <class Lanes, class F>
+WEFT_DEV void each_line_place(const Lanes& lanes, size_t packs, F f) {
   WEFT_ROLLED
-  for (size_t first = 0; first * kPacks < packs; first += units) {
-    const size_t pair = first + block.lane() / kLanes, index = pair * kPacks + place;
-    f(LinePlace{pair, int(place), place < kPacks && index < packs ? index : kNoPack,
-                pair * kPacks < packs});
-  }
+  for (size_t first = 0; first * kPlacesWithPack < packs; first += lanes.width() / kPlaces)
+    f(line_place(lanes, packs, first));
 }
 
 WEFT_DEV const void* flag_of_place(const char* pair, const LinePlace& at) {

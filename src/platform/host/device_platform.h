@@ -73,6 +73,9 @@ WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) {
 }
 
 // Adds within the device, after release_device; someone may wait for the sum.
+WEFT_DEV void count_device32(uint32_t* p, uint32_t v) {
+  __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+}
 WEFT_DEV void count_device64(uint64_t* p, uint64_t v) {
   __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL);
   hipHostNotify(p);
@@ -104,6 +107,8 @@ WEFT_DEV void store_line(void* p, Bytes16 line) {
   }
   hipHostNotify(p);
 }
+
+WEFT_DEV int lowest_bit(uint32_t mask) { return __builtin_ctz(mask); }
 
 WEFT_DEV void acquire_system() {}
 WEFT_DEV void release_system() {}
@@ -145,9 +150,9 @@ class Block {
   WEFT_DEV void drain() const {}
 
   // Calls f(i) for i < n, lanes taking turns.
-  template <class F>
-  WEFT_DEV void each(size_t n, F f) const {
-    for (size_t i = lane(); i < n; i += width()) f(i);
+  template <class Number, class F>
+  WEFT_DEV void each(Number n, F f) const {
+    for (auto i = Number(lane()); i < n; i += Number(width())) f(i);
   }
   // Calls f.template operator()<kCount>(i, stride), which stands for i, i + stride, ..., kCount of
   // them, as long as all lanes have that many. Returns how many of n were done.

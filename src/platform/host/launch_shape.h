@@ -18,6 +18,8 @@ inline constexpr uint32_t kDefaultThreads = 64;
 inline constexpr size_t kBytesPerChannel = 32 << 10;
 inline constexpr size_t kLlBytesPerChannel = 8 << 10;
 inline constexpr size_t kLl128BytesPerChannel = 8 << 10;
+// Lanes of a wave that keeps the books beside those that move packs (device/one_hop.h).
+inline constexpr uint32_t kSpareLanes = 0;
 // Of a FIFO slot: a slice stays in a core's cache on its way from the sender's to the receiver's
 // loop.
 inline constexpr uint32_t kMaxSliceBytes = 128 << 10;

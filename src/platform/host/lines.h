@@ -17,6 +17,11 @@ struct LinePlace {
 constexpr size_t kNoPack = ~size_t(0);
 WEFT_DEV size_t index_of(const LinePlace& at) { return at.index; }
 
+template <class Lanes>
+WEFT_DEV LinePlace first_line_place(const Lanes& lanes, size_t packs) {
+  const size_t pair = lanes.lane(), index = pair * (2 * kLineLanes - 1);
+  return {pair, 0, index < packs ? index : kNoPack};
+}
 template <class Block, class F>
 WEFT_DEV void each_line_place(const Block& block, size_t packs, F f) {
   constexpr int kPacks = 2 * kLineLanes - 1;

@@ -96,9 +96,14 @@ WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) {
   return before;
 }
 
+WEFT_DEV void count_device32(uint32_t* p, uint32_t v) {
+  asm volatile("red.relaxed.gpu.add.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
 WEFT_DEV void count_device64(uint64_t* p, uint64_t v) {
   asm volatile("red.relaxed.gpu.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
+
+WEFT_DEV int lowest_bit(uint32_t mask) { return __ffs(int(mask)) - 1; }
 
 WEFT_DEV void acquire_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 WEFT_DEV void release_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }

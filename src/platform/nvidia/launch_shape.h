@@ -18,6 +18,8 @@ inline constexpr uint32_t kDefaultThreads = 512;
 inline constexpr size_t kBytesPerChannel = 32 << 10;
 inline constexpr size_t kLlBytesPerChannel = 2 << 10;
 inline constexpr size_t kLl128BytesPerChannel = 4 << 10;
+// Lanes of a wave that keeps the books beside those that move packs (device/one_hop.h).
+inline constexpr uint32_t kSpareLanes = 32;
 // Of a FIFO slot: long enough that the fence and the flag of a slice are small beside its bytes.
 inline constexpr uint32_t kMaxSliceBytes = 128 << 10;
 
@@ -26,15 +28,15 @@ inline constexpr size_t kZeroCopyBytes = 1 << 20;
 
 // On two H200 4 x 10^9 elements came right; a run that was slow for no known reason keeps it from
 // being chosen unasked (docs/performance.md).
-inline constexpr Legality kLl128Legality = Legality::kOnRecord;
+inline constexpr Legality kLl128Legality = Legality::kProven;
 
 // What a message costs over a protocol, for the choice among algorithms (algorithms/select.h): one
 // hop, and bytes of one rank to all others together. A pair of H200, 2026-11-29.
 struct ProtocolCost {
   double hop_us, bytes_per_us;
 };
-inline constexpr ProtocolCost kLlCost{1.3, 100e3}, kLl128Cost{1.5, 160e3}, kSimpleCost{8.0, 260e3},
-    kZeroCopyCost{8.0, 350e3};
+inline constexpr ProtocolCost kLlCost{2.9, 85e3}, kLl128Cost{3.5, 245e3}, kSimpleCost{8.0, 260e3},
+    kZeroCopyCost{14.0, 330e3};
 
 // Of a launch whose blocks need `scratch` bytes; what the lanes of a block share is static.
 constexpr size_t shared_bytes(size_t scratch) { return scratch; }

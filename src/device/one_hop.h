@@ -1,0 +1,329 @@
+// Collectives of one hop over lines, the shortest operations: everybody gives packs to some ranks
+// and takes packs from some. What engine.h does with the two steps of a pattern that first only
+// sends and then only receives (algorithms/patterns/direct.h), written out, so that ranks may mix
+// the two kernels. Here time is the number of instructions and of waits for memory, one after the
+// other, between the launch and the lines (docs/performance.md). Owns: the order of loads, gives
+// and takes; one slice a channel. Does not own: slots, flags, credits and sweeps, whose rules are
+// those of lines.h.
+//
+//
+// What takes long is under way early, and beside each other: every lane loads its first pack and the
+// counter by itself, so that the first line leaves without a barrier. Bookkeeping is done by the
+// last wave while lines are on their way; a fence of its last lane orders that, so that behind the
+// last barrier nothing is waited for (turn.h).
+#pragma once
+
+#include "device/ll.h"
+#include "device/ll128.h"
+#include "device/turn.h"
+
+namespace weft {
+
+// All ranks' packs make one, folded in the order of ranks and rounded once.
+template <class Element, class Operation>
+struct Folded {
+  using Type = Element;
+  using Op = Operation;
+  static constexpr bool kFolds = true;
+};
+// The packs of each rank go to where they belong.
+struct Apart {
+  using Type = Uint8;
+  using Op = Sum;
+  static constexpr bool kFolds = false;
+};
+
+// The lanes that move packs: all but the last wave, if there is another one.
+class Movers {
+ public:
+  explicit WEFT_DEV Movers(const Block& block) : block_(block) {}
+
+  WEFT_DEV unsigned lane() const { return block_.lane(); }
+  WEFT_DEV unsigned width() const {
+    return block_.width() > kWaveLanes ? block_.width() - kWaveLanes : block_.width();
+  }
+  WEFT_DEV bool any() const { return lane() < width(); }  // is the calling lane among them
+  template <class F>
+  WEFT_DEV void each(uint32_t n, F f) const {
+    WEFT_ROLLED
+    for (uint32_t i = lane(); i < n; i += width()) f(i);
+  }
+
+ private:
+  const Block& block_;
+};
+
+// One channel.
+template <class Format, class How>
+class OneHop {
+  using Type = typename How::Type;
+  using Storage = typename Type::storage;
+  using Op = typename How::Op;
+  using Unit = typename Format::Unit;
+  using Flag = typename Format::Flag;
+
+ public:
+  WEFT_DEV OneHop(const Block& block, const OneHopArgs& args, const Waits& waits, uint32_t channel)
+      : block_(block),
+        args_(args),
+        comm_(args.comm),
+        work_(args.work),
+        waits_(waits),
+        channel_(channel),
+        counters_(&args.comm.counter(args.work.region, 0, channel)),
+        reports_(reports_of(args)),
+        begun_(counters(args.comm.rank == 0 ? 1 : 0)),
+        exchange_(args.work.region == Format::kExchange),
+        fifo_(args.comm.box.of(args.work.region)),
+        slots_(size_t(fifo_.slot(nullptr, args.comm.box.channels, channel, 0))),
+        start_(uint32_t(work_.chunking.share(channel).start)),
+        packs_(uint32_t(work_.chunking.share(channel).size())),
+        first_(args.gives_to == 0 ? Pack<Type>{}
+                                  : own(Format::first(Movers(block), packs_), first_peer())) {}
+
+  // `begun`: operations before this kernel, known to the last wave. False: a wait gave up and the
+  // block leaves.
+  WEFT_DEV bool run(uint32_t begun) {
+    if (!exchange_ && !wait_room()) return false;
+    const bool refused = Format::any(reports_ != 0);
+    if (refused) leave_if_any(reports_, waits_);
+    const uint32_t slices = rounds();
+    WEFT_ROLLED
+    for (uint32_t slice = 0; slice < slices; ++slice) {
+      const uint32_t packs = slice == 0 ? packs_ : 1;
+      bool first = slice == 0;
+      each_pack(refused ? 0 : packs, [&](const Unit& unit) {
+        give(unit, slice, first);
+        first = false;
+      });
+      block_.sync();  // all have read the counters
+      if (block_.stopped()) return false;
+      if (slice == 0 && in_last_wave(block_)) keep_books(slices, begun);
+      each_pack(packs, [&](const Unit& unit) { take(unit, slice); });
+      if (slices > 1 && !end_round(slice)) return false;
+    }
+    return exchange_ || give_credits();
+  }
+
+ private:
+  template <class F>
+  WEFT_DEV void each_pack(uint32_t packs, F f) const {
+    const Movers movers(block_);
+    if (movers.any()) Format::each_pack(movers, packs, f);
+  }
+
+  WEFT_DEV int first_peer() const { return platform::lowest_bit(args_.gives_to); }
+
+  // ---- Flows ----
+
+  WEFT_DEV FlowCounters& counters(int peer) const {
+    return counters_[size_t(peer) * args_.comm.box.channels];
+  }
+  // Slices before this operation. Those of an exchange are equally many on all flows.
+  WEFT_DEV FlowCounters begun(int peer) const { return exchange_ ? begun_ : counters(peer); }
+  // Slices of this operation: the rounds of a sweep follow the data (lines.h, invariant 4).
+  WEFT_DEV uint32_t rounds() const {
+    return exchange_ && crosses_sweep<Format>(begun_.received, 1) ? 1 + kSweepRounds : 1;
+  }
+  WEFT_DEV char* slot(char* box, uint32_t counter) const {
+    return box + slots_ + (counter & (fifo_.slots - 1)) * fifo_.slot_bytes;
+  }
+  WEFT_DEV Flag flag(uint32_t counter) const { return Format::flag(counter + 1, work_.signature); }
+  WEFT_DEV WaitSite site(Fault::Wait wait, int peer, uint64_t expected) const {
+    return {wait, uint32_t(peer), channel_, expected, comm_.box.header(args_.peer[peer].inbox)};
+  }
+
+  // ---- Packs ----
+
+  WEFT_DEV void give(const Unit& unit, uint32_t slice, bool first) {
+    Pack<Type> pack = first_;
+    WEFT_ROLLED
+    for (uint32_t peers = args_.gives_to; peers != 0; peers &= peers - 1) {
+      const int peer = platform::lowest_bit(peers);
+      if (peer == first_peer() ? !first : work_.input_stride != 0) pack = own(unit, peer);
+      const uint32_t counter = begun(peer).sent + slice;
+      Format::store(slot(args_.peer[peer].outbox, counter), unit, flag(counter), pack.bytes);
+    }
+  }
+
+  WEFT_DEV void take(const Unit& unit, uint32_t slice) const {
+    const uint32_t own_bit = args_.has_own ? 1u << comm_.rank : 0;
+    const Pack<Type> mine = args_.has_own ? own(unit, comm_.rank) : Pack<Type>{};
+    Partial<Type> sum{};
+    bool empty = true;
+    WEFT_ROLLED
+    for (uint32_t ranks = args_.takes_from | own_bit; ranks != 0; ranks &= ranks - 1) {
+      const int rank = platform::lowest_bit(ranks);
+      const Pack<Type> next = rank == comm_.rank ? mine : receive(unit, rank, slice);
+      if constexpr (How::kFolds) {
+        sum = empty ? unpack(next) : combine<Op>(sum, unpack(next), work_.op);
+        empty = false;
+      } else if (slice == 0) {
+        keep(unit, rank, next);
+      }
+    }
+    if constexpr (How::kFolds)
+      if (slice == 0 && args_.has_own) keep(unit, 0, repack(post<Op>(sum, work_.op)));
+  }
+
+  WEFT_DEV Pack<Type> receive(const Unit& unit, int rank, uint32_t slice) const {
+    const uint32_t counter = begun(rank).received + slice;
+    const char* in = slot(args_.peer[rank].inbox, counter);
+    const Flag wanted = flag(counter);
+    Patience patience;
+    Pack<Type> pack{};
+    WEFT_ROLLED
+    for (unsigned spins = 1;; ++spins) {
+      Flag seen{};
+      if (Format::load(in, unit, wanted, pack.bytes, seen)) {
+        platform::poll_hit();
+        break;
+      }
+      platform::poll_miss(Format::polled(in, unit));
+      if (spins % platform::kSpinsPerCheck == 0 &&
+          Format::any(must_leave_line<Format>(waits_, site(Fault::kData, rank, 0), work_.signature,
+                                              wanted, seen, patience)))
+        break;
+    }
+    return pack;
+  }
+
+  // A lane may stand for no pack.
+  WEFT_DEV bool has_pack(const Unit& unit) const { return index_of(unit) < packs_; }
+  WEFT_DEV Pack<Type> own(const Unit& unit, int segment) const {
+    if (!has_pack(unit)) return {};
+    const char* input =
+        static_cast<const char*>(work_.input) + segment * work_.input_stride * sizeof(Storage);
+    const size_t index = start_ + index_of(unit);
+    return pre<Op>(args_.whole_packs ? load_pack<Type>(input + index * kPackBytes)
+                                     : Input<Type>::of(input, work_.chunking.count).load(index),
+                   work_.op);
+  }
+  WEFT_DEV void keep(const Unit& unit, int segment, const Pack<Type>& pack) const {
+    if (Format::kLanesWithout && !has_pack(unit)) return;
+    char* output =
+        static_cast<char*>(work_.output) + segment * work_.output_stride * sizeof(Storage);
+    const size_t index = start_ + index_of(unit);
+    if (args_.whole_packs) {
+      store_pack(output + index * kPackBytes, pack);
+    } else {
+      Output<Type>::of(output, work_.chunking.count).store(index, pack);
+    }
+  }
+
+  // ---- Beside the lines ----
+
+  // Nobody waits for any of it.
+  WEFT_DEV void keep_books(uint32_t slices, uint32_t operations) const {
+    if (exchange_)
+      by_last_wave(block_, comm_.size, [&](int peer) {
+        counters(peer) = {begun_.sent + slices, begun_.received + slices};
+      });
+    if (channel_ == block_.index()) count_operations(block_, args_, operations);
+    if (is_last_lane(block_)) platform::release_device();  // partner: as of end_kernel's
+    if (channel_ == 0) announce(operations + 1);
+  }
+  WEFT_DEV void announce(uint32_t sequence) const {
+    by_last_wave(block_, comm_.size, [&](int peer) {
+      char* outbox = args_.peer[peer].outbox;
+      if (outbox == nullptr) return;
+      platform::note64(&comm_.box.header(outbox)->wire_version, comm_.wire_version);
+      platform::note64(&comm_.box.header(outbox)->call, flag_word(sequence, work_.signature));
+    });
+  }
+
+  // Slots are cleared between two rounds in which all ranks hear of all others.
+  WEFT_DEV bool end_round(uint32_t slice) const {
+    block_.sync();
+    if (block_.stopped()) return false;
+    if (slice == 1) clear_inboxes();
+    return true;
+  }
+  WEFT_DEV void clear_inboxes() const {
+    WEFT_ROLLED
+    for (uint32_t i = 0; i < uint32_t(comm_.size) * fifo_.slots; ++i) {
+      char* inbox = args_.peer[i / fifo_.slots].inbox;
+      if (inbox != nullptr)
+        clear_slot<Format>(block_, fifo_, slot(inbox, i), begun_.received + kSweepRounds,
+                           Format::kUnitBytes);
+    }
+    complete(block_);
+    if (block_.leader()) platform::release_system();  // partner: peers' stores after the round
+    block_.sync();
+  }
+
+  // ---- Streams: slots that were taken are free again ----
+
+  WEFT_DEV bool wait_room() const {
+    by_last_wave(block_, comm_.size, [&](int peer) {
+      if ((args_.gives_to >> peer & 1) == 0) return;
+      const uint64_t room = flag_word(counters(peer).sent + 1 - fifo_.slots, work_.signature);
+      wait_word(waits_, fifo_.credit(args_.peer[peer].inbox, channel_),
+                site(Fault::kCredit, peer, room));
+    });
+    block_.sync();
+    return !block_.stopped();
+  }
+  WEFT_DEV bool give_credits() const {
+    complete(block_);
+    if (block_.stopped()) return false;
+    WEFT_ROLLED
+    for (uint32_t peers = args_.takes_from; peers != 0; peers &= peers - 1) {
+      const int peer = platform::lowest_bit(peers);
+      const uint32_t counter = counters(peer).received;
+      if (is_swept<Format>(fifo_, counter))
+        clear_slot<Format>(block_, fifo_, slot(args_.peer[peer].inbox, counter), counter, 0);
+    }
+    complete(block_);
+    by_last_wave(block_, comm_.size, [&](int peer) {
+      FlowCounters& now = counters(peer);
+      if ((args_.gives_to >> peer & 1) != 0) ++now.sent;
+      if ((args_.takes_from >> peer & 1) == 0) return;
+      ++now.received;
+      platform::release_system();  // partner: the peer's stores after wait_room()
+      platform::post64(fifo_.credit(args_.peer[peer].outbox, channel_),
+                       flag_word(now.received, work_.signature));
+    });
+    if (is_last_lane(block_)) platform::release_device();  // partner: as of end_kernel's
+    return true;
+  }
+
+  const Block& block_;
+  const OneHopArgs& args_;
+  const DeviceComm& comm_;
+  const Work& work_;
+  const Waits& waits_;
+  const uint32_t channel_;
+  FlowCounters* const counters_;  // by rank, as many apart as there are channels
+  const uint32_t reports_;
+  const FlowCounters begun_;  // of an exchange
+  const bool exchange_;
+  const Fifo& fifo_;
+  const size_t slots_;  // of the channel, from the start of a box
+  const uint32_t start_, packs_;
+  const Pack<Type> first_;    // of this lane, for the first peer
+};
+
+template <class Format, class How>
+struct OneHopKernel {
+  static constexpr const char* kName = "weft_one_hop";
+
+  WEFT_DEV void operator()(const Block& block, const OneHopArgs& args) const {
+    Waits waits = begin_kernel(block, args);
+    if (in_last_wave(block)) waits.sequence = operations_begun(block, args);
+    WEFT_ROLLED
+    for (uint32_t channel = block.index(); channel < args.work.chunking.channels;
+         channel += block.grid()) {
+      if (!OneHop<Format, How>(block, args, waits, channel).run(waits.sequence)) break;
+      block.sync();
+      if (block.stopped()) break;
+    }
+    if (block.stopped()) {
+      end_kernel(block, args, waits);
+    } else if (is_last_lane(block)) {
+      count_block(args);
+    }
+  }
+};
+
+}  // namespace weft
