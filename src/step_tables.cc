@@ -10,14 +10,6 @@ namespace {
 
 constexpr int kFewRanks = 16;  // tables of all roots: some 50 KiB
 
-void add_cards(std::vector<Step>& steps) {
-  Step give, take;
-  give.card = take.card = true;
-  give.send = take.recv = Peers::others();
-  steps.insert(steps.end(), {give, take});
-  static_assert(kCardSteps == 2);
-}
-
 // Of a step by peer the one that concerns `peer`; this rank itself: the copy of its own chunk.
 Step part_of(const Step& step, int peer, int place) {
   const bool sends = step.send.any();
@@ -83,11 +75,9 @@ StepTables::Table StepTables::two_kinds(std::vector<Step> even, std::vector<Step
 
 StepTables::Table StepTables::mapped_table(Collective collective, int root) const {
   std::vector<Step> steps;
-  add_cards(steps);
   for (int hop = 0; hop < mapped_hops(collective, ranks_); ++hop)
     add_parts(steps, mapped_step(collective, {rank_, ranks_, root}, hop), rank_, ranks_);
-  add_cards(steps);
-  return {steps, int(steps.size()) - 2 * kCardSteps};
+  return {steps, int(steps.size())};
 }
 
 StepTables::Table StepTables::table_of(const Key& key) const {

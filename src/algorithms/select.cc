@@ -174,9 +174,11 @@ Selector::Selector(const Rules& rules, int ranks, bool in_rank_order, size_t zer
           is_offered(Protocol(p), rules.asks_for(collective, Protocol(p)), rules.unsafe()))
         candidates_[int(collective)].push_back({{&row, Protocol(p)}, cost});
   }
-  for (std::vector<Candidate>& all : candidates_)  // of equals the direct one
-    std::ranges::stable_partition(
-        all, [](const Candidate& each) { return is_direct(*each.choice.algorithm); });
+  for (std::vector<Candidate>& all : candidates_)  // of equals the shorter way
+    std::ranges::stable_sort(all, {}, [](const Candidate& each) {
+      const AlgorithmRow& row = *each.choice.algorithm;
+      return is_one_hop(row.pattern) ? 0 : is_direct(row) ? 1 : 2;
+    });
   for (int c = 0; c < kCollectiveCount; ++c)
     if (candidates_[c].empty() && !is_pairwise(Collective(c)))
       fail(

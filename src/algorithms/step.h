@@ -86,9 +86,6 @@ struct Step {
   // the input; what comes from place q is chunk q of the output. A step that sends and writes also
   // copies its own chunk. A step by peer sends or receives, not both.
   bool by_peer = false;
-  // One slice to, or from, all others that holds no data: zero-copy begins and ends so
-  // (device/simple.h).
-  bool card = false;
   // In the lists that kernels run (step_tables.h), where a step by peer has become one step a peer:
   // the last of a hop that sends, or receives.
   bool counts_sent = false, counts_received = false;

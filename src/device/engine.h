@@ -20,41 +20,38 @@ class Channel {
         at_{comm.rank, comm.size},
         channel_(channel),
         steps_(static_cast<Step*>(scratch_at(block, steps_at(comm.size)))),
-        first_steps_(copy_steps(asks() ? StepList{work.mapped.list.steps, kCardSteps} : staged())),
+        first_steps_(copy_steps(asks() ? work.mapped.list : staged())),
         protocol_(block, comm, waits, work, channel) {}
 
   // False: a wait gave up and the block leaves.
   WEFT_DEV bool run() {
     if (block_.stopped()) return false;
     if (channel_ == 0) protocol_.announce();
-    WEFT_ROLLED
-    for (int part = first_part(); part <= last_part(); ++part)
-      if (!run_part(part)) return false;
-    return protocol_.save();
+    if (asks()) {
+      if (!protocol_.ask(work_)) return false;
+      if (!protocol_.mapped()) change_steps(staged(), 0);
+    }
+    return run_steps(protocol_.mapped() ? work_.mapped.list : staged()) && protocol_.meet() &&
+           protocol_.save();
   }
 
  private:
-  // Cards and the end are parts of an operation whose ranks ask each other for their buffers.
-  enum Part { kCards, kBody, kEnd };
+  // Whether the ranks ask each other for their buffers; the steps differ when they get them.
   WEFT_DEV bool asks() const { return Protocol::kMaps && work_.mapped.list.steps != nullptr; }
-  WEFT_DEV int first_part() const { return asks() ? kCards : kBody; }
-  WEFT_DEV int last_part() const { return protocol_.mapped() ? kEnd : kBody; }
 
-  WEFT_DEV bool run_part(int part) {
-    const int count = steps_of(part).count;
-    if (part != first_part()) change_steps(part, 0);
-    const uint32_t loops = part == kBody ? work_.chunking.loops : 1;
+  WEFT_DEV bool run_steps(const StepList& list) {
     WEFT_ROLLED
-    for (uint32_t index = 0; index < loops; ++index) {
+    for (uint32_t index = 0; index < work_.chunking.loops; ++index) {
       const Packs loop =
           work_.chunking.loop(work_.chunking.share(channel_ - work_.first_channel), index);
       WEFT_ROLLED
-      for (int i = 0; i < count; ++i) {
-        if (i % kStepsAhead == 0 && count > kStepsAhead) change_steps(part, i);
+      for (int i = 0; i < list.count; ++i) {
+        if (i % kStepsAhead == 0 && list.count > kStepsAhead) change_steps(list, i);
         const Step& step = steps_[i % kStepsAhead];
         if (!run_step(loop, step)) return false;
         protocol_.end_step(step);
-        if (block_.leader()) platform::note32(&comm_.words->stage[channel_], index * count + i + 1);
+        if (block_.leader())
+          platform::note32(&comm_.words->stage[channel_], index * list.count + i + 1);
       }
       if (!protocol_.end_loop(index)) return false;
     }
@@ -65,20 +62,13 @@ class Channel {
     const StepList& even = work_.list;
     return {even.steps + channel_ % 2 * even.count, even.count};
   }
-  WEFT_DEV StepList steps_of(int part) const {
-    if (part == kBody && !protocol_.mapped()) return staged();
-    const StepList& mapped = work_.mapped.list;
-    if (part == kBody) return {mapped.steps + kCardSteps, mapped.count};
-    return {mapped.steps + (part == kEnd ? kCardSteps + mapped.count : 0), kCardSteps};
-  }
   // As many as lie ready at a time. A barrier follows: at first, that of the protocol's own loads.
   WEFT_DEV bool copy_steps(const StepList& list) const {
     block_.each(list.count < kStepsAhead ? list.count : kStepsAhead,
                 [&](size_t i) { steps_[i] = list.steps[i]; });
     return true;
   }
-  WEFT_DEV void change_steps(int part, int from) const {
-    const StepList list = steps_of(part);
+  WEFT_DEV void change_steps(const StepList& list, int from) const {
     block_.sync();
     copy_steps({list.steps + from, list.count - from});
     block_.sync();
@@ -88,7 +78,7 @@ class Channel {
     const bool talks = step.recv.any() || step.send.any();
     if (!talks && !step.read_input) return true;
     const size_t slice_elems = size_t(work_.slice_packs) * Pack<Type>::kElems;
-    const Range chunk = step.card ? Range{0, 1} : work_.chunking.chunk(loop, step.chunk);
+    const Range chunk = work_.chunking.chunk(loop, step.chunk);
     WEFT_ROLLED
     for (size_t done = 0; done < chunk.count; done += slice_elems) {
       const size_t left = chunk.count - done;
@@ -96,11 +86,7 @@ class Channel {
       const Slice slice =
           slice_at(step, chunk.first + done, left < slice_elems ? left : slice_elems);
       if (!talks && slice.input == slice.output) continue;  // a copy in place
-      if (step.card) {
-        protocol_.move_cards(work_, step);
-      } else {
-        Move<Protocol, Type, Op>(protocol_, at_, step, op_, slice).run(block_);
-      }
+      Move<Protocol, Type, Op>(protocol_, at_, step, op_, slice).run(block_);
       if (talks) protocol_.end(step);
     }
     return true;

@@ -36,14 +36,14 @@ class Move {
         bias_(Input<Type>::of(slice.bias, slice.elems)) {}
 
   WEFT_DEV void run(const Block& block) const {
-    size_t done = 0;
+    uint32_t done = 0;
     if constexpr (Protocol::kPacksInFlight > 1) {
-      const size_t whole = is_aligned() ? input_.elems / Pack<Type>::kElems : 0;
-      done = block.template each_batch<kBatch>(whole, Batch<true>{*this});
+      if (is_aligned()) done = uint32_t(input_.elems / Pack<Type>::kElems);
+      block.template each_batch<kBatch>(done, Batch<true>{*this});
     }
     // What is left, whole packs or not, aligned or not.
     protocol_.each_pack(input_.packs(), done, [&](const Unit& unit) {
-      Batch<false>{*this}.template operator()<1>(unit, 0);
+      Batch<false>{*this}.template operator()<1>(unit, 0, 0);
     });
   }
 
@@ -62,15 +62,29 @@ class Move {
   }
   WEFT_DEV bool has_bias() const { return step_.finish && bias_.base != nullptr; }
 
-  // Packs first, first + stride, ...
+  // Packs first, first + stride, ..., those below `end`; at least the first.
+  struct Span {
+    const Unit& first;
+    uint32_t stride, end;
+
+    WEFT_DEV bool has(int k) const {
+      if constexpr (Protocol::kPacksInFlight > 1) return k == 0 || unit(k) < end;
+      return true;
+    }
+    WEFT_DEV Unit unit(int k) const {
+      if constexpr (Protocol::kPacksInFlight > 1) return first + uint32_t(k) * stride;
+      return first;
+    }
+  };
   template <bool kFast>
   struct Batch {
     const Move& move;
     template <int kCount>
-    WEFT_DEV void operator()(const Unit& first, size_t stride) const {
+    WEFT_DEV void operator()(const Unit& first, uint32_t stride, uint32_t end) const {
+      const Span span{first, stride, end};
       Pack<Type> result[kCount] = {};
-      move.template fold<kFast, kCount>(result, first, stride);
-      move.template give<kFast, kCount>(result, first, stride);
+      move.template fold<kFast, kCount>(result, span);
+      move.template give<kFast, kCount>(result, span);
     }
   };
 
@@ -93,14 +107,14 @@ class Move {
 
   // All loads are issued before the first use.
   template <bool kFast, int kCount>
-  WEFT_DEV void load(Pack<Type> (&packs)[kCount], int from, const Unit& first,
-                     size_t stride) const {
+  WEFT_DEV void load(Pack<Type> (&packs)[kCount], int from, const Span& span) const {
     if (from == kOwn) {
-      for (int k = 0; k < kCount; ++k) packs[k] = read<kFast>(input_, unit_at(first, k * stride));
+      for (int k = 0; k < kCount; ++k)
+        if (span.has(k)) packs[k] = read<kFast>(input_, span.unit(k));
     } else {
       const auto source = protocol_.source(from);
       for (int k = 0; k < kCount; ++k)
-        packs[k] = protocol_.template get<Type>(source, unit_at(first, k * stride));
+        if (span.has(k)) packs[k] = protocol_.template get<Type>(source, span.unit(k));
     }
     if (from == kOwn || protocol_.mapped())  // what comes as its rank has it
       for (int k = 0; k < kCount; ++k) packs[k] = pre<Op>(packs[k], op_);
@@ -109,20 +123,20 @@ class Move {
   // Rounded once, after the scale and the bias. A single contribution that is not final passes as
   // it is.
   template <bool kFast, int kCount>
-  WEFT_DEV void fold(Pack<Type> (&result)[kCount], const Unit& first, size_t stride) const {
+  WEFT_DEV void fold(Pack<Type> (&result)[kCount], const Span& span) const {
     const int count = contributions();
     Pack<Type> next[kCount] = {};
     Partial<Type> sum[kCount] = {};
     int i = 0, loaded = 0;
     if constexpr (kFast) {  // the second is asked for before the first is used
-      load<kFast>(result, first_contributor(i), first, stride);
+      load<kFast>(result, first_contributor(i), span);
       loaded = 1;
     }
     WEFT_ROLLED
     for (; i < count; ++i) {
       const int from = contributor(i);
       if (from == -1) continue;
-      load<kFast>(next, from, first, stride);
+      load<kFast>(next, from, span);
       for (int k = 0; k < kCount; ++k) {
         if (loaded == 0) {
           result[k] = next[k];
@@ -136,30 +150,28 @@ class Move {
     for (int k = 0; k < kCount; ++k) {
       if (loaded == 1) sum[k] = unpack(result[k]);
       if (step_.finish) sum[k] = post<Op>(sum[k], op_);
-      if (has_bias())
-        sum[k] = combine<Op>(sum[k], unpack(read<kFast>(bias_, unit_at(first, k * stride))), op_);
+      if (has_bias() && span.has(k))
+        sum[k] = combine<Op>(sum[k], unpack(read<kFast>(bias_, span.unit(k))), op_);
       result[k] = repack(sum[k]);
     }
   }
 
   template <bool kFast, int kCount>
-  WEFT_DEV void give(const Pack<Type> (&packs)[kCount], const Unit& first, size_t stride) const {
+  WEFT_DEV void give(const Pack<Type> (&packs)[kCount], const Span& span) const {
     const int targets = step_.send.candidates(at_.n);
     WEFT_ROLLED
     for (int i = 0; i < targets; ++i) {
       const int peer = step_.send.at(i, at_.place);
       if (peer < 0) continue;
       const auto target = protocol_.target(peer);
-      for (int k = 0; k < kCount; ++k) protocol_.put(target, unit_at(first, k * stride), packs[k]);
+      for (int k = 0; k < kCount; ++k)
+        if (span.has(k)) protocol_.put(target, span.unit(k), packs[k]);
     }
     if (!step_.write_output) return;
-    for (int k = 0; k < kCount; ++k) write<kFast>(unit_at(first, k * stride), packs[k]);
+    for (int k = 0; k < kCount; ++k)
+      if (span.has(k)) write<kFast>(span.unit(k), packs[k]);
   }
 
-  static WEFT_DEV Unit unit_at(const Unit& first, size_t further) {
-    if constexpr (Protocol::kPacksInFlight > 1) return first + further;
-    return first;
-  }
   // A lane that stands for no pack has a unit beyond all.
   template <bool kFast>
   WEFT_DEV Pack<Type> read(const Input<Type>& input, const Unit& unit) const {

@@ -13,6 +13,7 @@
 // last barrier nothing is waited for (turn.h).
 #pragma once
 
+#include "device/line_channel.h"
 #include "device/ll.h"
 #include "device/ll128.h"
 #include "device/turn.h"
@@ -60,7 +61,6 @@ class OneHop {
   using Storage = typename Type::storage;
   using Op = typename How::Op;
   using Unit = typename Format::Unit;
-  using Flag = typename Format::Flag;
 
  public:
   WEFT_DEV OneHop(const Block& block, const OneHopArgs& args, const Waits& waits, uint32_t channel)
@@ -70,12 +70,8 @@ class OneHop {
         work_(args.work),
         waits_(waits),
         channel_(channel),
-        counters_(&args.comm.counter(args.work.region, 0, channel)),
         reports_(reports_of(args)),
-        begun_(counters(args.comm.rank == 0 ? 1 : 0)),
-        exchange_(args.work.region == Format::kExchange),
-        fifo_(args.comm.box.of(args.work.region)),
-        slots_(size_t(fifo_.slot(nullptr, args.comm.box.channels, channel, 0))),
+        lines_(block, args.comm, args.peer, waits, args.work.region, args.work.signature, channel),
         start_(uint32_t(work_.chunking.share(channel).start)),
         packs_(uint32_t(work_.chunking.share(channel).size())),
         first_(args.gives_to == 0 ? Pack<Type>{}
@@ -84,10 +80,10 @@ class OneHop {
   // `begun`: operations before this kernel, known to the last wave. False: a wait gave up and the
   // block leaves.
   WEFT_DEV bool run(uint32_t begun) {
-    if (!exchange_ && !wait_room()) return false;
+    if (!lines_.exchanges() && !wait_room()) return false;
     const bool refused = Format::any(reports_ != 0);
     if (refused) leave_if_any(reports_, waits_);
-    const uint32_t slices = rounds();
+    const uint32_t slices = lines_.with_sweep(1);
     WEFT_ROLLED
     for (uint32_t slice = 0; slice < slices; ++slice) {
       const uint32_t packs = slice == 0 ? packs_ : 1;
@@ -102,7 +98,7 @@ class OneHop {
       each_pack(packs, [&](const Unit& unit) { take(unit, slice); });
       if (slices > 1 && !end_round(slice)) return false;
     }
-    return exchange_ || give_credits();
+    return lines_.exchanges() || give_credits();
   }
 
  private:
@@ -114,25 +110,6 @@ class OneHop {
 
   WEFT_DEV int first_peer() const { return platform::lowest_bit(args_.gives_to); }
 
-  // ---- Flows ----
-
-  WEFT_DEV FlowCounters& counters(int peer) const {
-    return counters_[size_t(peer) * args_.comm.box.channels];
-  }
-  // Slices before this operation. Those of an exchange are equally many on all flows.
-  WEFT_DEV FlowCounters begun(int peer) const { return exchange_ ? begun_ : counters(peer); }
-  // Slices of this operation: the rounds of a sweep follow the data (lines.h, invariant 4).
-  WEFT_DEV uint32_t rounds() const {
-    return exchange_ && crosses_sweep<Format>(begun_.received, 1) ? 1 + kSweepRounds : 1;
-  }
-  WEFT_DEV char* slot(char* box, uint32_t counter) const {
-    return box + slots_ + (counter & (fifo_.slots - 1)) * fifo_.slot_bytes;
-  }
-  WEFT_DEV Flag flag(uint32_t counter) const { return Format::flag(counter + 1, work_.signature); }
-  WEFT_DEV WaitSite site(Fault::Wait wait, int peer, uint64_t expected) const {
-    return {wait, uint32_t(peer), channel_, expected, comm_.box.header(args_.peer[peer].inbox)};
-  }
-
   // ---- Packs ----
 
   WEFT_DEV void give(const Unit& unit, uint32_t slice, bool first) {
@@ -141,8 +118,7 @@ class OneHop {
     for (uint32_t peers = args_.gives_to; peers != 0; peers &= peers - 1) {
       const int peer = platform::lowest_bit(peers);
       if (peer == first_peer() ? !first : work_.input_stride != 0) pack = own(unit, peer);
-      const uint32_t counter = begun(peer).sent + slice;
-      Format::store(slot(args_.peer[peer].outbox, counter), unit, flag(counter), pack.bytes);
+      lines_.put(peer, slice, unit, pack);
     }
   }
 
@@ -154,7 +130,7 @@ class OneHop {
     WEFT_ROLLED
     for (uint32_t ranks = args_.takes_from | own_bit; ranks != 0; ranks &= ranks - 1) {
       const int rank = platform::lowest_bit(ranks);
-      const Pack<Type> next = rank == comm_.rank ? mine : receive(unit, rank, slice);
+      const Pack<Type> next = rank == comm_.rank ? mine : lines_.template get<Type>(rank, slice, unit);
       if constexpr (How::kFolds) {
         sum = empty ? unpack(next) : combine<Op>(sum, unpack(next), work_.op);
         empty = false;
@@ -164,28 +140,6 @@ class OneHop {
     }
     if constexpr (How::kFolds)
       if (slice == 0 && args_.has_own) keep(unit, 0, repack(post<Op>(sum, work_.op)));
-  }
-
-  WEFT_DEV Pack<Type> receive(const Unit& unit, int rank, uint32_t slice) const {
-    const uint32_t counter = begun(rank).received + slice;
-    const char* in = slot(args_.peer[rank].inbox, counter);
-    const Flag wanted = flag(counter);
-    Patience patience;
-    Pack<Type> pack{};
-    WEFT_ROLLED
-    for (unsigned spins = 1;; ++spins) {
-      Flag seen{};
-      if (Format::load(in, unit, wanted, pack.bytes, seen)) {
-        platform::poll_hit();
-        break;
-      }
-      platform::poll_miss(Format::polled(in, unit));
-      if (spins % platform::kSpinsPerCheck == 0 &&
-          Format::any(must_leave_line<Format>(waits_, site(Fault::kData, rank, 0), work_.signature,
-                                              wanted, seen, patience)))
-        break;
-    }
-    return pack;
   }
 
   // A lane may stand for no pack.
@@ -215,9 +169,10 @@ class OneHop {
 
   // Nobody waits for any of it.
   WEFT_DEV void keep_books(uint32_t slices, uint32_t operations) const {
-    if (exchange_)
+    if (lines_.exchanges())
       by_last_wave(block_, comm_.size, [&](int peer) {
-        counters(peer) = {begun_.sent + slices, begun_.received + slices};
+        const FlowCounters before = lines_.begun(peer);
+        lines_.counters(peer) = {before.sent + slices, before.received + slices};
       });
     if (channel_ == block_.index()) count_operations(block_, args_, operations);
     if (is_last_lane(block_)) platform::release_device();  // partner: as of end_kernel's
@@ -236,30 +191,17 @@ class OneHop {
   WEFT_DEV bool end_round(uint32_t slice) const {
     block_.sync();
     if (block_.stopped()) return false;
-    if (slice == 1) clear_inboxes();
+    if (slice == 1) lines_.clear_inboxes(kSweepRounds);
     return true;
   }
-  WEFT_DEV void clear_inboxes() const {
-    WEFT_ROLLED
-    for (uint32_t i = 0; i < uint32_t(comm_.size) * fifo_.slots; ++i) {
-      char* inbox = args_.peer[i / fifo_.slots].inbox;
-      if (inbox != nullptr)
-        clear_slot<Format>(block_, fifo_, slot(inbox, i), begun_.received + kSweepRounds,
-                           Format::kUnitBytes);
-    }
-    complete(block_);
-    if (block_.leader()) platform::release_system();  // partner: peers' stores after the round
-    block_.sync();
-  }
-
   // ---- Streams: slots that were taken are free again ----
 
   WEFT_DEV bool wait_room() const {
     by_last_wave(block_, comm_.size, [&](int peer) {
       if ((args_.gives_to >> peer & 1) == 0) return;
-      const uint64_t room = flag_word(counters(peer).sent + 1 - fifo_.slots, work_.signature);
-      wait_word(waits_, fifo_.credit(args_.peer[peer].inbox, channel_),
-                site(Fault::kCredit, peer, room));
+      const uint32_t room = lines_.begun(peer).sent + 1 - lines_.fifo().slots;
+      wait_word(waits_, lines_.fifo().credit(args_.peer[peer].inbox, channel_),
+                lines_.site(Fault::kCredit, peer, flag_word(room, work_.signature)));
     });
     block_.sync();
     return !block_.stopped();
@@ -270,18 +212,19 @@ class OneHop {
     WEFT_ROLLED
     for (uint32_t peers = args_.takes_from; peers != 0; peers &= peers - 1) {
       const int peer = platform::lowest_bit(peers);
-      const uint32_t counter = counters(peer).received;
-      if (is_swept<Format>(fifo_, counter))
-        clear_slot<Format>(block_, fifo_, slot(args_.peer[peer].inbox, counter), counter, 0);
+      const uint32_t counter = lines_.begun(peer).received;
+      if (is_swept<Format>(lines_.fifo(), counter))
+        clear_slot<Format>(block_, lines_.fifo(), lines_.slot(args_.peer[peer].inbox, counter),
+                           counter, 0);
     }
     complete(block_);
     by_last_wave(block_, comm_.size, [&](int peer) {
-      FlowCounters& now = counters(peer);
+      FlowCounters& now = lines_.counters(peer);
       if ((args_.gives_to >> peer & 1) != 0) ++now.sent;
       if ((args_.takes_from >> peer & 1) == 0) return;
       ++now.received;
       platform::release_system();  // partner: the peer's stores after wait_room()
-      platform::post64(fifo_.credit(args_.peer[peer].outbox, channel_),
+      platform::post64(lines_.fifo().credit(args_.peer[peer].outbox, channel_),
                        flag_word(now.received, work_.signature));
     });
     if (is_last_lane(block_)) platform::release_device();  // partner: as of end_kernel's
@@ -294,12 +237,8 @@ class OneHop {
   const Work& work_;
   const Waits& waits_;
   const uint32_t channel_;
-  FlowCounters* const counters_;  // by rank, as many apart as there are channels
   const uint32_t reports_;
-  const FlowCounters begun_;  // of an exchange
-  const bool exchange_;
-  const Fifo& fifo_;
-  const size_t slots_;  // of the channel, from the start of a box
+  const LineChannel<Format> lines_;
   const uint32_t start_, packs_;
   const Pack<Type> first_;    // of this lane, for the first peer
 };

@@ -27,16 +27,17 @@ namespace weft {
 // Bytes between two user buffers, or a user buffer and a slot: a slot holds whole packs.
 WEFT_DEV void copy_bytes(const Block& block, const Input<Uint8>& from, const Output<Uint8>& to) {
   const size_t bytes = from.elems < to.elems ? from.elems : to.elems;
-  size_t done = 0;
-  const auto batch = [&]<int kCount>(size_t first, size_t stride) {
+  const auto batch = [&]<int kCount>(uint32_t first, uint32_t stride, uint32_t end) {
     Pack<Uint8> pack[kCount];
-    for (int k = 0; k < kCount; ++k)
-      pack[k] = load_pack<Uint8>(from.base + (first + k * stride) * kPackBytes);
-    for (int k = 0; k < kCount; ++k)
-      store_pack(to.base + (first + k * stride) * kPackBytes, pack[k]);
+    for (uint32_t k = 0; k < kCount; ++k)
+      if (first + k * stride < end)
+        pack[k] = load_pack<Uint8>(from.base + size_t(first + k * stride) * kPackBytes);
+    for (uint32_t k = 0; k < kCount; ++k)
+      if (first + k * stride < end)
+        store_pack(to.base + size_t(first + k * stride) * kPackBytes, pack[k]);
   };
-  if (from.aligned && to.aligned)
-    done = block.template each_batch<platform::kPacksInFlight>(bytes / kPackBytes, batch);
+  const uint32_t done = from.aligned && to.aligned ? uint32_t(bytes / kPackBytes) : 0;
+  block.template each_batch<platform::kPacksInFlight>(done, batch);
   block.each(packs_for<Uint8>(bytes) - done,
              [&](size_t i) { to.store(done + i, from.load(done + i)); });
 }

@@ -9,13 +9,12 @@
 //  4. The leader polls, posts and counts; the others learn after a barrier. It polls all words of a
 //     step before one acquire, and posts all of them after one release: fences cost more than
 //     words.
-//  5. Zero-copy: the first slice to every peer is a card that says where this rank's buffers are,
-//  the last one is empty. Between them slots and flags rest, and steps read and write the peers'
-//  buffers. A card that says "no" makes all ranks go the ordinary way, as all have all cards. The
-//  release behind a card covers the input, that behind the last slice the peers' outputs.
+//  5. Zero-copy: when the cards (cards.h) show that all ranks reach all buffers, slots and flags
+//  rest, and steps read and write the peers' buffers.
 // Next on the path: engine.h runs steps over it, move.h moves the bytes between begin() and end().
 #pragma once
 
+#include "device/cards.h"
 #include "device/flows.h"
 #include "device/pack.h"
 
@@ -41,21 +40,26 @@ class Simple {
         signature_(work.signature),
         self_(comm.rank),
         size_(comm.size),
+        cards_(block, comm, waits, work, channel,
+               static_cast<uint32_t*>(scratch_at(block, looked_at(comm.size)))),
         flows_(block, comm, work.region, channel, scratch_at(block, flows_at())) {}
 
   WEFT_DEV void announce() const { flows_.announce(waits_.sequence + 1, signature_); }
 
-  // The move of a step of cards: gives this rank's, or takes the others', after which all ranks
-  // know whether mapped() holds. Of the last steps there is nothing to move.
-  WEFT_DEV void move_cards(const Work& work, const Step& step) {
-    if (mapped_) return;
-    if (step.send.any()) return write_cards(work);
-    each_other([&](int peer) { read_card(peer); });
-    if (block_.leader()) leave_if_withdrawn();
+  // Whether all ranks reach all buffers, which mapped() says from then on. False: the block leaves.
+  WEFT_DEV bool ask(const Work& work) {
+    mapped_ = cards_.swap(flows_);
+    if (!mapped_) return !block_.stopped();
+    if (block_.leader()) {
+      leave_if_withdrawn();
+      flows_.note_zero_copy();
+    }
     block_.sync();
-    mapped_ = offered();
-    flows_.each_peer(step.recv, [&](int peer) { mapped_ &= flows_[peer].output != nullptr; });
-    if (mapped_ && block_.leader()) flows_.note_zero_copy();
+    return !block_.stopped();
+  }
+  WEFT_DEV bool meet() {
+    if (mapped_) cards_.meet();
+    return !block_.stopped();
   }
   WEFT_DEV bool mapped() const { return mapped_; }
   // Where the next slice lies in the buffers of every peer, in packs.
@@ -67,7 +71,7 @@ class Simple {
   // Every slice to receive is there and there is room for every one to send; false: the block
   // leaves.
   WEFT_DEV bool begin(const Step& step) {
-    if (mapped_ && !step.card) return !block_.stopped();
+    if (mapped_) return !block_.stopped();
     if (block_.leader()) {
       wait(step);
       platform::acquire_system();  // partner: the release in end()
@@ -89,7 +93,7 @@ class Simple {
   }
   WEFT_DEV Target target(int peer) const {
     const Flow& flow = flows_[peer];
-    return {mapped_ ? flow.output + (output_at_ * kPackBytes - kOffered)
+    return {mapped_ ? flow.output + (output_at_ * kPackBytes - Cards::kOffered)
                     : flows_.out_slot(peer, flow.sent)};
   }
   template <class Type>
@@ -103,7 +107,7 @@ class Simple {
 
   // The block has read its sources and written its targets.
   WEFT_DEV void end(const Step& step) {
-    if (mapped_ && !step.card) return;
+    if (mapped_) return;
     complete(block_);
     if (!block_.leader()) return;
     platform::release_system();  // partner: the acquire in begin()
@@ -125,48 +129,13 @@ class Simple {
   // At the end of a channel.
   WEFT_DEV bool save() {
     block_.sync();
+    cards_.save();
     flows_.save();
-    return true;
+    return !block_.stopped();
   }
 
  private:
   static constexpr uint32_t kLoopsPerLook = 8;
-  // Added to the address of an output, which may be null: a card of zeros says "no".
-  static constexpr size_t kOffered = 1;
-
-  template <class F>
-  WEFT_DEV void each_other(F f) const {
-    block_.each(size_, [&](size_t peer) {
-      if (int(peer) != self_) f(int(peer));
-    });
-  }
-
-  // The host may say so any time: one look, and all peers are told the same.
-  WEFT_DEV void look_whether_reached(const MappedWork& mine) const {
-    const bool may = mine.input != nullptr && mine.output != nullptr;
-    const bool reached = may && platform::poll64(&mine.input->reached) != 0 &&
-                         platform::poll64(&mine.output->reached) != 0;
-    flows_[self_].output = reinterpret_cast<char*>(size_t(reached ? kOffered : 0));
-    platform::acquire_system();  // partner: the host's copy of the shifts, before that of the word
-  }
-  WEFT_DEV bool offered() const { return flows_[self_].output != nullptr; }
-  static WEFT_DEV uint64_t address_at(const void* buffer, const Reach& reach, int peer) {
-    const auto* shift = reinterpret_cast<const uint64_t*>(&reach.shift[peer]);
-    return reinterpret_cast<uint64_t>(buffer) + platform::poll64(shift);
-  }
-  WEFT_DEV void write_cards(const Work& work) const {
-    if (block_.leader()) look_whether_reached(work.mapped);
-    block_.sync();
-    each_other([&](int peer) {
-      uint64_t card[2] = {};
-      if (offered()) {
-        card[0] = address_at(work.input, *work.mapped.input, peer);
-        card[1] = address_at(work.output, *work.mapped.output, peer) + kOffered;
-      }
-      auto* slot = reinterpret_cast<uint64_t*>(flows_.out_slot(peer, flows_[peer].sent));
-      slot[0] = card[0], slot[1] = card[1];
-    });
-  }
   // By the leader.
   WEFT_DEV void leave_if_withdrawn() const {
     bool leaves = false;
@@ -174,13 +143,6 @@ class Simple {
     platform::acquire_system();  // partner: withdraw() of the peer
     if (leaves) leave(waits_, Fault::kAborted, {Fault::kData, uint32_t(self_), 0, 0, nullptr}, 0);
   }
-  WEFT_DEV void read_card(int peer) const {
-    Flow& flow = flows_[peer];
-    const auto* card = reinterpret_cast<const uint64_t*>(flows_.in_slot(peer, flow.received));
-    flow.input = reinterpret_cast<const char*>(card[0]);
-    flow.output = reinterpret_cast<char*>(card[1]);
-  }
-
   // First for data, then for room.
   WEFT_DEV void wait(const Step& step) const {
     const int sources = step.recv.candidates(size_), targets = step.send.candidates(size_);
@@ -192,10 +154,8 @@ class Simple {
       const Flow& flow = flows_[peer];
       const uint32_t counter = data ? flow.received + 1 : flow.sent + 1 - flows_.fifo().slots;
       const uint64_t* word = data ? flows_.ready_of(peer, flow.received) : flows_.credit_of(peer);
-      WaitSite site =
+      const WaitSite site =
           flows_.site(data ? Fault::kData : Fault::kCredit, peer, flag_word(counter, signature_));
-      // Channels that wait for nothing may be far apart; the cards have shown that the call is one.
-      if (mapped_) site.peer = nullptr;
       const uint64_t seen = wait_word(waits_, word, site);
       // A slot's flag stays until this rank gives credit: another signature is another call.
       if (data && !block_.stopped() && flag_signature(seen) != signature_)
@@ -207,6 +167,7 @@ class Simple {
   const Waits& waits_;
   const uint32_t signature_;
   const int self_, size_;
+  Cards cards_;
   const Flows flows_;
   bool mapped_ = false;
   uint32_t input_at_ = 0, output_at_ = 0;

@@ -94,13 +94,9 @@ struct StepList {
   const Step* steps;
   int32_t count;
 };
-inline constexpr int kCardSteps = 2;
-
 // How an operation goes when all ranks reach each other's buffers (algorithms/patterns/mapped.h).
 struct MappedWork {
-  // kCardSteps of cards, those that `count` counts, kCardSteps at the end. Null: ranks do not ask
-  // each other.
-  StepList list;
+  StepList list;  // null: ranks do not ask each other
   // Where peers reach this rank's input and output. Null: they do not.
   const Reach* input;
   const Reach* output;
@@ -196,9 +192,8 @@ inline constexpr int kStepsAhead = 32;
 constexpr size_t flows_at() { return sizeof(Fault); }
 constexpr size_t steps_at(int ranks) { return flows_at() + size_t(ranks) * sizeof(Flow); }
 constexpr size_t tasks_at(int ranks) { return steps_at(ranks); }
-constexpr size_t collective_scratch(int ranks) {
-  return steps_at(ranks) + kStepsAhead * sizeof(Step);
-}
+constexpr size_t looked_at(int ranks) { return steps_at(ranks) + kStepsAhead * sizeof(Step); }
+constexpr size_t collective_scratch(int ranks) { return looked_at(ranks) + sizeof(uint64_t); }
 constexpr size_t pairwise_scratch(int ranks) {
   return tasks_at(ranks) + (2 * kMaxTasks + 1) * sizeof(uint32_t);
 }

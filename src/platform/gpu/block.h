@@ -32,12 +32,10 @@ class Block {
     for (auto i = Number(lane()); i < n; i += Number(width())) f(i);
   }
   template <int kCount, class F>
-  WEFT_DEV size_t each_batch(size_t n, F f) const {
-    const size_t whole = n - n % (kCount * size_t(width()));
+  WEFT_DEV void each_batch(uint32_t n, F f) const {
     WEFT_ROLLED
-    for (size_t i = lane(); i < whole; i += kCount * size_t(width()))
-      f.template operator()<kCount>(i, size_t(width()));
-    return whole;
+    for (uint32_t i = lane(); i < n; i += kCount * width())
+      f.template operator()<kCount>(i, width(), n);
   }
 
   WEFT_DEV void* scratch() const { return weft_scratch; }

@@ -154,14 +154,12 @@ class Block {
   WEFT_DEV void each(Number n, F f) const {
     for (auto i = Number(lane()); i < n; i += Number(width())) f(i);
   }
-  // Calls f.template operator()<kCount>(i, stride), which stands for i, i + stride, ..., kCount of
-  // them, as long as all lanes have that many. Returns how many of n were done.
+  // Calls f.template operator()<kCount>(i, stride, n), which stands for i, i + stride, ..., kCount of
+  // them, of which those below n are meant.
   template <int kCount, class F>
-  WEFT_DEV size_t each_batch(size_t n, F f) const {
-    const size_t whole = n - n % (kCount * size_t(width()));
-    for (size_t i = lane(); i < whole; i += kCount * size_t(width()))
-      f.template operator()<kCount>(i, size_t(width()));
-    return whole;
+  WEFT_DEV void each_batch(uint32_t n, F f) const {
+    for (uint32_t i = lane(); i < n; i += kCount * width())
+      f.template operator()<kCount>(i, width(), n);
   }
   // Memory that the lanes share, of the size asked for at launch.
   WEFT_DEV void* scratch() const { return shared_ + 1; }
