@@ -16,55 +16,64 @@
 namespace weft {
 
 class Cards {
+  using Lines = LineChannel<LlFormat>;
+
  public:
-  // `looked`: a word of the block's own memory. A barrier follows before swap().
+  // `own`: memory of the block. A barrier follows before swap().
   WEFT_DEV Cards(const Block& block, const DeviceComm& comm, const Waits& waits, const Work& work,
-                 uint32_t channel, uint32_t* looked)
+                 uint32_t channel, void* own)
       : block_(block),
         comm_(comm),
+        waits_(waits),
         work_(work),
-        looked_(looked),
-        lines_(block, comm, comm.peers, waits, Region::kLlExchange, work.signature, channel) {
-    if (work_.mapped.list.steps != nullptr && block_.leader()) look();
+        channel_(channel),
+        own_(static_cast<CardWords*>(own)) {
+    if (work_.mapped.list.steps != nullptr && block_.leader())
+      *own_ = {Lines::begun_of(comm_, Region::kLlExchange, channel_), look()};
   }
 
   // Gives this rank's card and takes all others', into `flows`; whether all reach all. A stopped
   // block leaves.
-  WEFT_DEV bool swap(const Flows& flows) {
+  WEFT_DEV bool swap(const Flows& flows) const {
+    const Lines lines = this->lines();
     each_other([&](int peer) {
       platform::release_system();  // partner: the acquire below
-      lines_.put(peer, 0, 0, card_for(peer));
+      lines.put(peer, 0, 0, card_for(peer));
     });
     each_other([&](int peer) {
-      const auto card = bits_as<Card>(lines_.template get<Uint8>(peer, 0, 0).bytes);
+      const auto card = bits_as<Card>(lines.template get<Uint8>(peer, 0, 0).bytes);
       flows[peer].input = reinterpret_cast<const char*>(card.input);
       flows[peer].output = reinterpret_cast<char*>(card.output);
       platform::acquire_system();
     });
-    slices_ = 1;
     block_.sync();
-    bool all = *looked_ != 0;
-    each_peer([&](int peer) { all &= flows[peer].output != nullptr; });
+    bool all = own_->reached != 0;
+    WEFT_ROLLED
+    for (int peer = 0; peer < comm_.size; ++peer)
+      all &= peer == comm_.rank || flows[peer].output != nullptr;
     return all;
   }
-  // All have read and written.
-  WEFT_DEV void meet() {
-    block_.drain();
-    block_.sync();
-    swap_nothing(1);
-    slices_ = 2;
-  }
-  // At the end of a channel.
-  WEFT_DEV void save() {
-    if (slices_ == 0) return;
-    const uint32_t all = lines_.with_sweep(slices_);
+  // At the end of a channel: all have read and written, if the buffers were reached.
+  WEFT_DEV void meet(bool reached) const {
+    if (work_.mapped.list.steps == nullptr) return;
+    complete(block_);
+    const Lines lines = this->lines();
+    const uint32_t slices = reached ? 2 : 1, all = lines.with_sweep(slices);
     WEFT_ROLLED
-    for (uint32_t slice = slices_; slice < all; ++slice) {
-      if (slice > slices_) lines_.clear_inboxes(slice);
-      swap_nothing(slice);
+    for (uint32_t slice = 1; slice < all; ++slice) {
+      if (slice == slices + 1) lines.clear_inboxes(slice);
+      each_other([&](int peer) {
+        platform::release_system();
+        lines.put(peer, slice, 0, Pack<Uint8>{});
+      });
+      each_other([&](int peer) {
+        lines.template get<Uint8>(peer, slice, 0);
+        platform::acquire_system();
+      });
+      block_.sync();
     }
     block_.each(comm_.size, [&](int peer) {
-      FlowCounters& now = lines_.counters(peer);
+      FlowCounters& now = lines.counters(peer);
       now = {now.sent + all, now.received + all};
     });
   }
@@ -83,48 +92,35 @@ class Cards {
       if (peer != comm_.rank) f(peer);
     });
   }
-  template <class F>
-  WEFT_DEV void each_peer(F f) const {
-    WEFT_ROLLED
-    for (int peer = 0; peer < comm_.size; ++peer)
-      if (peer != comm_.rank) f(peer);
+  WEFT_DEV Lines lines() const {
+    return Lines(block_, comm_, comm_.peers, waits_, Region::kLlExchange, work_.signature, channel_,
+                 own_->begun);
   }
 
-  WEFT_DEV void look() const {
+  WEFT_DEV uint32_t look() const {
     const MappedWork& mine = work_.mapped;
     const bool may = mine.input != nullptr && mine.output != nullptr;
-    *looked_ = may && platform::poll64(&mine.input->reached) != 0 &&
-               platform::poll64(&mine.output->reached) != 0;
+    const bool reached = may && platform::poll64(&mine.input->reached) != 0 &&
+                         platform::poll64(&mine.output->reached) != 0;
     platform::acquire_system();  // partner: the host's copy of the shifts, before that of the word
+    return reached ? 1 : 0;
   }
   static WEFT_DEV uint64_t address_at(const void* buffer, const Reach& reach, int peer) {
     const auto* shift = reinterpret_cast<const uint64_t*>(&reach.shift[peer]);
     return reinterpret_cast<uint64_t>(buffer) + platform::poll64(shift);
   }
   WEFT_DEV Pack<Uint8> card_for(int peer) const {
-    if (*looked_ == 0) return {};
+    if (own_->reached == 0) return {};
     return {bits_as<platform::Bytes16>(
         Card{address_at(work_.input, *work_.mapped.input, peer),
              address_at(work_.output, *work_.mapped.output, peer) + kOffered})};
   }
-  WEFT_DEV void swap_nothing(uint32_t slice) const {
-    each_other([&](int peer) {
-      platform::release_system();
-      lines_.put(peer, slice, 0, Pack<Uint8>{});
-    });
-    each_other([&](int peer) {
-      lines_.template get<Uint8>(peer, slice, 0);
-      platform::acquire_system();
-    });
-    block_.sync();
-  }
-
   const Block& block_;
   const DeviceComm& comm_;
+  const Waits& waits_;
   const Work& work_;
-  uint32_t* const looked_;
-  const LineChannel<LlFormat> lines_;
-  uint32_t slices_ = 0;
+  const uint32_t channel_;
+  CardWords* const own_;
 };
 
 }  // namespace weft

@@ -31,8 +31,7 @@ class Channel {
       if (!protocol_.ask(work_)) return false;
       if (!protocol_.mapped()) change_steps(staged(), 0);
     }
-    return run_steps(protocol_.mapped() ? work_.mapped.list : staged()) && protocol_.meet() &&
-           protocol_.save();
+    return run_steps(protocol_.mapped() ? work_.mapped.list : staged()) && protocol_.save();
   }
 
  private:

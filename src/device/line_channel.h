@@ -13,9 +13,10 @@ class LineChannel {
   using Unit = typename Format::Unit;
   using Flag = typename Format::Flag;
 
-  // `peers`: by rank. The counter of an exchange is on its way when this returns.
+  // `peers`: by rank. `begun`: slices of an exchange before this operation, begun_of().
   WEFT_DEV LineChannel(const Block& block, const DeviceComm& comm, const DevicePeer* peers,
-                       const Waits& waits, Region region, uint32_t signature, uint32_t channel)
+                       const Waits& waits, Region region, uint32_t signature, uint32_t channel,
+                       const FlowCounters& begun)
       : block_(block),
         comm_(comm),
         peers_(peers),
@@ -23,10 +24,14 @@ class LineChannel {
         signature_(signature),
         channel_(channel),
         counters_(&comm.counter(region, 0, channel)),
-        begun_(counters(comm.rank == 0 ? 1 : 0)),
+        begun_(begun),
         exchange_(region == Format::kExchange),
         fifo_(comm.box.of(region)),
         slots_(size_t(fifo_.slot(nullptr, comm.box.channels, channel, 0))) {}
+
+  static WEFT_DEV FlowCounters begun_of(const DeviceComm& comm, Region region, uint32_t channel) {
+    return comm.counter(region, comm.rank == 0 ? 1 : 0, channel);
+  }
 
   WEFT_DEV bool exchanges() const { return exchange_; }
   WEFT_DEV const Fifo& fifo() const { return fifo_; }

@@ -43,7 +43,7 @@ class Move {
     }
     // What is left, whole packs or not, aligned or not.
     protocol_.each_pack(input_.packs(), done, [&](const Unit& unit) {
-      Batch<false>{*this}.template operator()<1>(unit, 0, 0);
+      Batch<false>{*this}.template operator()<1>(unit, 0, 1);
     });
   }
 
@@ -62,17 +62,15 @@ class Move {
   }
   WEFT_DEV bool has_bias() const { return step_.finish && bias_.base != nullptr; }
 
-  // Packs first, first + stride, ..., those below `end`; at least the first.
+  // Packs first, first + stride, ..., as far as they are among the next `left`; instead of others,
+  // the first once more.
   struct Span {
     const Unit& first;
-    uint32_t stride, end;
+    uint32_t stride, left;
 
-    WEFT_DEV bool has(int k) const {
-      if constexpr (Protocol::kPacksInFlight > 1) return k == 0 || unit(k) < end;
-      return true;
-    }
     WEFT_DEV Unit unit(int k) const {
-      if constexpr (Protocol::kPacksInFlight > 1) return first + uint32_t(k) * stride;
+      const uint32_t further = uint32_t(k) * stride;
+      if constexpr (Protocol::kPacksInFlight > 1) return first + (further < left ? further : 0);
       return first;
     }
   };
@@ -80,8 +78,8 @@ class Move {
   struct Batch {
     const Move& move;
     template <int kCount>
-    WEFT_DEV void operator()(const Unit& first, uint32_t stride, uint32_t end) const {
-      const Span span{first, stride, end};
+    WEFT_DEV void operator()(const Unit& first, uint32_t stride, uint32_t left) const {
+      const Span span{first, stride, left};
       Pack<Type> result[kCount] = {};
       move.template fold<kFast, kCount>(result, span);
       move.template give<kFast, kCount>(result, span);
@@ -110,11 +108,11 @@ class Move {
   WEFT_DEV void load(Pack<Type> (&packs)[kCount], int from, const Span& span) const {
     if (from == kOwn) {
       for (int k = 0; k < kCount; ++k)
-        if (span.has(k)) packs[k] = read<kFast>(input_, span.unit(k));
+        packs[k] = read<kFast>(input_, span.unit(k));
     } else {
       const auto source = protocol_.source(from);
       for (int k = 0; k < kCount; ++k)
-        if (span.has(k)) packs[k] = protocol_.template get<Type>(source, span.unit(k));
+        packs[k] = protocol_.template get<Type>(source, span.unit(k));
     }
     if (from == kOwn || protocol_.mapped())  // what comes as its rank has it
       for (int k = 0; k < kCount; ++k) packs[k] = pre<Op>(packs[k], op_);
@@ -150,7 +148,7 @@ class Move {
     for (int k = 0; k < kCount; ++k) {
       if (loaded == 1) sum[k] = unpack(result[k]);
       if (step_.finish) sum[k] = post<Op>(sum[k], op_);
-      if (has_bias() && span.has(k))
+      if (has_bias())
         sum[k] = combine<Op>(sum[k], unpack(read<kFast>(bias_, span.unit(k))), op_);
       result[k] = repack(sum[k]);
     }
@@ -165,11 +163,10 @@ class Move {
       if (peer < 0) continue;
       const auto target = protocol_.target(peer);
       for (int k = 0; k < kCount; ++k)
-        if (span.has(k)) protocol_.put(target, span.unit(k), packs[k]);
+        protocol_.put(target, span.unit(k), packs[k]);
     }
     if (!step_.write_output) return;
-    for (int k = 0; k < kCount; ++k)
-      if (span.has(k)) write<kFast>(span.unit(k), packs[k]);
+    for (int k = 0; k < kCount; ++k) write<kFast>(span.unit(k), packs[k]);
   }
 
   // A lane that stands for no pack has a unit beyond all.

@@ -71,7 +71,8 @@ class OneHop {
         waits_(waits),
         channel_(channel),
         reports_(reports_of(args)),
-        lines_(block, args.comm, args.peer, waits, args.work.region, args.work.signature, channel),
+        lines_(block, args.comm, args.peer, waits, args.work.region, args.work.signature, channel,
+               LineChannel<Format>::begun_of(args.comm, args.work.region, channel)),
         start_(uint32_t(work_.chunking.share(channel).start)),
         packs_(uint32_t(work_.chunking.share(channel).size())),
         first_(args.gives_to == 0 ? Pack<Type>{}

@@ -157,11 +157,11 @@ WEFT_DEV void store_unaligned(void* p, const Pack<Type>& pack) {
 template <class Type>
 struct Input {
   const char* base;
-  size_t elems;
+  uint32_t elems;
   bool aligned;
 
   static WEFT_DEV Input of(const void* p, size_t elems) {
-    return {static_cast<const char*>(p), elems, is_pack_aligned(p)};
+    return {static_cast<const char*>(p), uint32_t(elems), is_pack_aligned(p)};
   }
   WEFT_DEV size_t packs() const { return packs_for<Type>(elems); }
   WEFT_DEV Pack<Type> load(size_t index) const {
@@ -175,11 +175,11 @@ struct Input {
 template <class Type>
 struct Output {
   char* base;
-  size_t elems;
+  uint32_t elems;
   bool aligned;
 
   static WEFT_DEV Output of(void* p, size_t elems) {
-    return {static_cast<char*>(p), elems, is_pack_aligned(p)};
+    return {static_cast<char*>(p), uint32_t(elems), is_pack_aligned(p)};
   }
   WEFT_DEV size_t packs() const { return packs_for<Type>(elems); }
   WEFT_DEV void store(size_t index, const Pack<Type>& pack) const {

@@ -27,13 +27,13 @@ namespace weft {
 // Bytes between two user buffers, or a user buffer and a slot: a slot holds whole packs.
 WEFT_DEV void copy_bytes(const Block& block, const Input<Uint8>& from, const Output<Uint8>& to) {
   const size_t bytes = from.elems < to.elems ? from.elems : to.elems;
-  const auto batch = [&]<int kCount>(uint32_t first, uint32_t stride, uint32_t end) {
+  const auto batch = [&]<int kCount>(uint32_t first, uint32_t stride, uint32_t left) {
     Pack<Uint8> pack[kCount];
     for (uint32_t k = 0; k < kCount; ++k)
-      if (first + k * stride < end)
+      if (k * stride < left)
         pack[k] = load_pack<Uint8>(from.base + size_t(first + k * stride) * kPackBytes);
     for (uint32_t k = 0; k < kCount; ++k)
-      if (first + k * stride < end)
+      if (k * stride < left)
         store_pack(to.base + size_t(first + k * stride) * kPackBytes, pack[k]);
   };
   const uint32_t done = from.aligned && to.aligned ? uint32_t(bytes / kPackBytes) : 0;

@@ -41,7 +41,7 @@ class Simple {
         self_(comm.rank),
         size_(comm.size),
         cards_(block, comm, waits, work, channel,
-               static_cast<uint32_t*>(scratch_at(block, looked_at(comm.size)))),
+               scratch_at(block, cards_at(comm.size))),
         flows_(block, comm, work.region, channel, scratch_at(block, flows_at())) {}
 
   WEFT_DEV void announce() const { flows_.announce(waits_.sequence + 1, signature_); }
@@ -55,10 +55,6 @@ class Simple {
       flows_.note_zero_copy();
     }
     block_.sync();
-    return !block_.stopped();
-  }
-  WEFT_DEV bool meet() {
-    if (mapped_) cards_.meet();
     return !block_.stopped();
   }
   WEFT_DEV bool mapped() const { return mapped_; }
@@ -129,7 +125,7 @@ class Simple {
   // At the end of a channel.
   WEFT_DEV bool save() {
     block_.sync();
-    cards_.save();
+    cards_.meet(mapped_);
     flows_.save();
     return !block_.stopped();
   }

@@ -184,6 +184,12 @@ struct Flow {
   char* output;
 };
 
+// What a block remembers between the exchanges of a zero-copy (cards.h).
+struct CardWords {
+  FlowCounters begun;
+  uint32_t reached;
+};
+
 // Steps that a block has at hand (engine.h).
 inline constexpr int kStepsAhead = 32;
 
@@ -192,8 +198,8 @@ inline constexpr int kStepsAhead = 32;
 constexpr size_t flows_at() { return sizeof(Fault); }
 constexpr size_t steps_at(int ranks) { return flows_at() + size_t(ranks) * sizeof(Flow); }
 constexpr size_t tasks_at(int ranks) { return steps_at(ranks); }
-constexpr size_t looked_at(int ranks) { return steps_at(ranks) + kStepsAhead * sizeof(Step); }
-constexpr size_t collective_scratch(int ranks) { return looked_at(ranks) + sizeof(uint64_t); }
+constexpr size_t cards_at(int ranks) { return steps_at(ranks) + kStepsAhead * sizeof(Step); }
+constexpr size_t collective_scratch(int ranks) { return cards_at(ranks) + sizeof(CardWords); }
 constexpr size_t pairwise_scratch(int ranks) {
   return tasks_at(ranks) + (2 * kMaxTasks + 1) * sizeof(uint32_t);
 }

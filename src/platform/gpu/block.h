@@ -35,7 +35,7 @@ class Block {
   WEFT_DEV void each_batch(uint32_t n, F f) const {
     WEFT_ROLLED
     for (uint32_t i = lane(); i < n; i += kCount * width())
-      f.template operator()<kCount>(i, width(), n);
+      f.template operator()<kCount>(i, width(), n - i);
   }
 
   WEFT_DEV void* scratch() const { return weft_scratch; }

@@ -159,7 +159,7 @@ class Block {
   template <int kCount, class F>
   WEFT_DEV void each_batch(uint32_t n, F f) const {
     for (uint32_t i = lane(); i < n; i += kCount * width())
-      f.template operator()<kCount>(i, width(), n);
+      f.template operator()<kCount>(i, width(), n - i);
   }
   // Memory that the lanes share, of the size asked for at launch.
   WEFT_DEV void* scratch() const { return shared_ + 1; }
