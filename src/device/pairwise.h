@@ -28,13 +28,13 @@ namespace weft {
 WEFT_DEV void copy_bytes(const Block& block, const Input<Uint8>& from, const Output<Uint8>& to) {
   const size_t bytes = from.elems < to.elems ? from.elems : to.elems;
   const auto batch = [&]<int kCount>(uint32_t first, uint32_t stride, uint32_t left) {
+    // Where there are not as many packs, the first once more.
+    const auto at = [&](uint32_t k) {
+      return size_t(first + (k * stride < left ? k * stride : 0)) * kPackBytes;
+    };
     Pack<Uint8> pack[kCount];
-    for (uint32_t k = 0; k < kCount; ++k)
-      if (k * stride < left)
-        pack[k] = load_pack<Uint8>(from.base + size_t(first + k * stride) * kPackBytes);
-    for (uint32_t k = 0; k < kCount; ++k)
-      if (k * stride < left)
-        store_pack(to.base + size_t(first + k * stride) * kPackBytes, pack[k]);
+    for (uint32_t k = 0; k < kCount; ++k) pack[k] = load_pack<Uint8>(from.base + at(k));
+    for (uint32_t k = 0; k < kCount; ++k) store_pack(to.base + at(k), pack[k]);
   };
   const uint32_t done = from.aligned && to.aligned ? uint32_t(bytes / kPackBytes) : 0;
   block.template each_batch<platform::kPacksInFlight>(done, batch);
