@@ -28,7 +28,7 @@ class Channel {
     if (block_.stopped()) return false;
     if (channel_ == 0) protocol_.announce();
     if (asks()) {
-      if (!protocol_.ask(work_)) return false;
+      if (!protocol_.ask()) return false;
       if (!protocol_.mapped()) change_steps(staged(), 0);
     }
     return run_steps(protocol_.mapped() ? work_.mapped.list : staged()) && protocol_.save();

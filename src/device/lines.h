@@ -100,7 +100,7 @@ class Lines {
   }
 
   static WEFT_DEV bool mapped() { return false; }
-  WEFT_DEV bool ask(const Work&) { return true; }
+  WEFT_DEV bool ask() { return true; }
   WEFT_DEV void announce() const { flows_.announce(waits_.sequence + 1, signature_); }
   WEFT_DEV bool begin(const Step& step) {
     if (exchange_) return true;

@@ -47,7 +47,7 @@ class Simple {
   WEFT_DEV void announce() const { flows_.announce(waits_.sequence + 1, signature_); }
 
   // Whether all ranks reach all buffers, which mapped() says from then on. False: the block leaves.
-  WEFT_DEV bool ask(const Work& work) {
+  WEFT_DEV bool ask() {
     mapped_ = cards_.swap(flows_);
     if (!mapped_) return !block_.stopped();
     if (block_.leader()) {
