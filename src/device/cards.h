@@ -35,7 +35,7 @@ class Cards {
   // Gives this rank's card and takes all others', into `flows`; whether all reach all. A stopped
   // block leaves.
   WEFT_DEV bool swap(const Flows& flows) const {
-    const Lines lines = this->lines();
+    Lines lines = this->lines();
     each_other([&](int peer) {
       platform::release_system();  // partner: the acquire below
       lines.put(peer, 0, 0, card_for(peer));
@@ -57,7 +57,7 @@ class Cards {
   WEFT_DEV void meet(bool reached) const {
     if (work_.mapped.list.steps == nullptr) return;
     complete(block_);
-    const Lines lines = this->lines();
+    Lines lines = this->lines();
     const uint32_t slices = reached ? 2 : 1, all = lines.with_sweep(slices);
     WEFT_ROLLED
     for (uint32_t slice = 1; slice < all; ++slice) {

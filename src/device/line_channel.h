@@ -60,16 +60,16 @@ class LineChannel {
     Format::store(slot(peers_[peer].outbox, counter), unit, Format::flag(counter + 1, signature_),
                   pack.bytes);
   }
-  // Of a lane that gave up: anything.
+  // Of a lane that gave up, which waits no more: anything.
   template <class Type>
-  WEFT_DEV Pack<Type> get(int peer, uint32_t slice, const Unit& unit) const {
+  WEFT_DEV Pack<Type> get(int peer, uint32_t slice, const Unit& unit) {
     const uint32_t counter = begun(peer).received + slice;
     const char* in = slot(peers_[peer].inbox, counter);
     const Flag wanted = Format::flag(counter + 1, signature_);
     Patience patience;
     Pack<Type> pack{};
     WEFT_ROLLED
-    for (unsigned spins = 1;; ++spins) {
+    for (unsigned spins = 1; alive_; ++spins) {
       Flag seen{};
       if (Format::load(in, unit, wanted, pack.bytes, seen)) {
         platform::poll_hit();
@@ -79,7 +79,7 @@ class LineChannel {
       if (spins % platform::kSpinsPerCheck == 0 &&
           Format::any(must_leave_line<Format>(waits_, site(Fault::kData, peer, 0), signature_,
                                               wanted, seen, patience)))
-        break;
+        alive_ = false;
     }
     return pack;
   }
@@ -109,6 +109,7 @@ class LineChannel {
   const bool exchange_;
   const Fifo& fifo_;
   const size_t slots_;  // of the channel, from the start of a box
+  bool alive_ = true;
 };
 
 }  // namespace weft

@@ -54,6 +54,11 @@ class Movers {
   const Block& block_;
 };
 
+// Where the last wave tells the others how many operations there were before this kernel.
+WEFT_DEV uint32_t* sequence_of(const Block& block) {
+  return static_cast<uint32_t*>(scratch_at(block, flows_at()));
+}
+
 // One channel.
 template <class Format, class How>
 class OneHop {
@@ -63,7 +68,7 @@ class OneHop {
   using Unit = typename Format::Unit;
 
  public:
-  WEFT_DEV OneHop(const Block& block, const OneHopArgs& args, const Waits& waits, uint32_t channel)
+  WEFT_DEV OneHop(const Block& block, const OneHopArgs& args, Waits& waits, uint32_t channel)
       : block_(block),
         args_(args),
         comm_(args.comm),
@@ -78,9 +83,8 @@ class OneHop {
         first_(args.gives_to == 0 ? Pack<Type>{}
                                   : own(Format::first(Movers(block), packs_), first_peer())) {}
 
-  // `begun`: operations before this kernel, known to the last wave. False: a wait gave up and the
-  // block leaves.
-  WEFT_DEV bool run(uint32_t begun) {
+  // False: a wait gave up and the block leaves.
+  WEFT_DEV bool run() {
     if (!lines_.exchanges() && !wait_room()) return false;
     const bool refused = Format::any(reports_ != 0);
     if (refused) leave_if_any(reports_, waits_);
@@ -95,7 +99,8 @@ class OneHop {
       });
       block_.sync();  // all have read the counters
       if (block_.stopped()) return false;
-      if (slice == 0 && in_last_wave(block_)) keep_books(slices, begun);
+      waits_.sequence = *sequence_of(block_);
+      if (slice == 0 && in_last_wave(block_)) keep_books(slices);
       each_pack(packs, [&](const Unit& unit) { take(unit, slice); });
       if (slices > 1 && !end_round(slice)) return false;
     }
@@ -123,7 +128,7 @@ class OneHop {
     }
   }
 
-  WEFT_DEV void take(const Unit& unit, uint32_t slice) const {
+  WEFT_DEV void take(const Unit& unit, uint32_t slice) {
     const uint32_t own_bit = args_.has_own ? 1u << comm_.rank : 0;
     const Pack<Type> mine = args_.has_own ? own(unit, comm_.rank) : Pack<Type>{};
     Partial<Type> sum{};
@@ -169,22 +174,23 @@ class OneHop {
   // ---- Beside the lines ----
 
   // Nobody waits for any of it.
-  WEFT_DEV void keep_books(uint32_t slices, uint32_t operations) const {
+  WEFT_DEV void keep_books(uint32_t slices) const {
     if (lines_.exchanges())
       by_last_wave(block_, comm_.size, [&](int peer) {
         const FlowCounters before = lines_.begun(peer);
         lines_.counters(peer) = {before.sent + slices, before.received + slices};
       });
-    if (channel_ == block_.index()) count_operations(block_, args_, operations);
+    if (channel_ == block_.index()) count_operations(block_, args_, waits_.sequence);
     if (is_last_lane(block_)) platform::release_device();  // partner: as of end_kernel's
-    if (channel_ == 0) announce(operations + 1);
+    if (channel_ == 0) announce();
   }
-  WEFT_DEV void announce(uint32_t sequence) const {
+  WEFT_DEV void announce() const {
     by_last_wave(block_, comm_.size, [&](int peer) {
       char* outbox = args_.peer[peer].outbox;
       if (outbox == nullptr) return;
       platform::note64(&comm_.box.header(outbox)->wire_version, comm_.wire_version);
-      platform::note64(&comm_.box.header(outbox)->call, flag_word(sequence, work_.signature));
+      platform::note64(&comm_.box.header(outbox)->call,
+                       flag_word(waits_.sequence + 1, work_.signature));
     });
   }
 
@@ -236,10 +242,10 @@ class OneHop {
   const OneHopArgs& args_;
   const DeviceComm& comm_;
   const Work& work_;
-  const Waits& waits_;
+  Waits& waits_;
   const uint32_t channel_;
   const uint32_t reports_;
-  const LineChannel<Format> lines_;
+  LineChannel<Format> lines_;
   const uint32_t start_, packs_;
   const Pack<Type> first_;    // of this lane, for the first peer
 };
@@ -251,10 +257,11 @@ struct OneHopKernel {
   WEFT_DEV void operator()(const Block& block, const OneHopArgs& args) const {
     Waits waits = begin_kernel(block, args);
     if (in_last_wave(block)) waits.sequence = operations_begun(block, args);
+    if (is_last_lane(block)) *sequence_of(block) = waits.sequence;
     WEFT_ROLLED
     for (uint32_t channel = block.index(); channel < args.work.chunking.channels;
          channel += block.grid()) {
-      if (!OneHop<Format, How>(block, args, waits, channel).run(waits.sequence)) break;
+      if (!OneHop<Format, How>(block, args, waits, channel).run()) break;
       block.sync();
       if (block.stopped()) break;
     }

@@ -66,6 +66,8 @@ int expected_slots(PatternId id, int slices) {
     case PatternId::kRingReduce:
     case PatternId::kDirectGather:
     case PatternId::kDirectScatter:
+    case PatternId::kOneShotBroadcast:
+    case PatternId::kOneShotReduce:
       return 1;  // who receives has nothing else to do first
     case PatternId::kTreeAllReduce:
       // All of a chunk goes up before the first slice is taken that comes down: the way down and
