@@ -49,10 +49,14 @@ class Move {
 
  private:
   // Packs in hand at a time. Narrow types unpack to more accumulators.
-  static constexpr int kBatch = Protocol::kPacksInFlight * 4 >= Pack<Type>::kElems &&
-                                        Pack<Type>::kElems > 4
-                                    ? Protocol::kPacksInFlight * 4 / Pack<Type>::kElems
-                                    : (Pack<Type>::kElems > 4 ? 1 : Protocol::kPacksInFlight);
+  static constexpr int batch() {
+    if (Protocol::kPacksInFlight == 1) return 1;
+    if (Pack<Type>::kElems <= 4) return platform::kPacksFolded;
+    return Protocol::kPacksInFlight * 4 >= Pack<Type>::kElems
+               ? Protocol::kPacksInFlight * 4 / Pack<Type>::kElems
+               : 1;
+  }
+  static constexpr int kBatch = batch();
   static constexpr int kOwn = -2;        // the contribution of this rank
   using Unit = typename Protocol::Unit;  // a pack, as the protocol lays it out
 

@@ -26,6 +26,7 @@ constexpr unsigned kSpinsPerCheck = 1;
 // Packs a lane takes at a time: enough that what is decided once a batch costs little, few enough
 // to stay in the first-level cache.
 constexpr int kPacksInFlight = 8;
+constexpr int kPacksFolded = kPacksInFlight;  // of four or fewer elements, while it reduces
 constexpr unsigned kMaxThreads = 1024;
 
 struct alignas(16) Bytes16 {

@@ -32,6 +32,7 @@ constexpr unsigned kSpinsPerCheck = 1024;
 // 16-byte accesses a lane keeps in flight while it copies; fewer where it also reduces
 // (device/move.h).
 constexpr int kPacksInFlight = 4;
+constexpr int kPacksFolded = 3;  // of four or fewer elements, while it reduces
 constexpr unsigned kMaxThreads = 512;
 // Lanes that share a line of LL128 (gpu/lines.h).
 constexpr int kLineLanes = 8;
