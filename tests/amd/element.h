@@ -1,8 +1,9 @@
 // Element types of the collectives as a host program can make them: small whole numbers, which each
 // type holds exactly, to bytes. Owns: the encodings and how large a contribution may be so that
-// sums over kMaxRanks ranks stay exact in the type.
+// sums over kMaxRanks ranks stay exact in the type, with one more summand where is_wide().
 #pragma once
 
+#include <hip/hip_runtime.h>
 #include <rccl/rccl.h>
 
 #include <cstdint>
@@ -25,7 +26,7 @@ inline constexpr Element kElements[] = {
     {"float", ncclFloat32, 4, 8, 23, 1020},
     {"double", ncclFloat64, 8, 11, 52, 1020},
     {"half", ncclFloat16, 2, 5, 10, 100},
-    {"bfloat16", ncclBfloat16, 2, 8, 7, 30},
+    {"bfloat16", ncclBfloat16, 2, 8, 7, 28},
     {"float8e4m3", ncclFloat8e4m3, 1, 4, 3, 2},
     {"float8e5m2", ncclFloat8e5m2, 1, 5, 2, 1},
     {"int8", ncclInt8, 1, 0, 0, 15},
@@ -35,6 +36,19 @@ inline constexpr Element kElements[] = {
     {"int64", ncclInt64, 8, 0, 0, 1020},
     {"uint64", ncclUint64, 8, 0, 0, 1020},
 };
+
+inline bool is_wide(const Element& element) {
+  return element.bytes > 1 || element.exponent_bits == 0;
+}
+
+// Whether the device of this thread has the 8-bit floats of gfx942 (FNUZ).
+inline bool is_fnuz() {
+  int device = 0;
+  hipDeviceProp_t properties{};
+  return hipGetDevice(&device) == hipSuccess &&
+         hipGetDeviceProperties(&properties, device) == hipSuccess &&
+         std::strncmp(properties.gcnArchName, "gfx94", 5) == 0;
+}
 
 // The bits of `value`, which the type holds exactly. The 8-bit floats of gfx942 (FNUZ) have a bias
 // one higher than IEEE's.

@@ -29,12 +29,17 @@ struct Operation {
   ncclResult_t (*run)(const Call& call);
   // Of element `index` of the output.
   uint64_t (*wanted)(const Call& call, size_t index);
+  bool adds_output = false;  // what lies in the output before the call, bias(), is added
 };
 
 extern const Operation kOperations[];
 extern const size_t kOperationCount;
 
-// What `rank` gives at `index`.
+// What `rank` gives at `index`; the output of an operation that adds it.
 uint64_t contribution(const Call& call, int rank, size_t index);
+uint64_t bias(const Call& call, size_t index);
+
+// The root of a call of `count` elements: another one for another count.
+int root_of(size_t count, int ranks);
 
 }  // namespace amd_test
