@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
+from torch.distributed.rendezvous import rendezvous
 
 from device import Device
 from turns import Client
@@ -20,7 +21,7 @@ class Env:
         self.rank, self.world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
         self.local_rank = int(os.environ["LOCAL_RANK"])
         self.backend, self.ours = options.backend, options.name.endswith("-ours")
-        self.root_store, _, _ = next(dist.rendezvous("env://"))
+        self.root_store, _, _ = next(rendezvous("env://"))
         self.root_store.set_timeout(LONG)
         self.store = dist.PrefixStore("check", self.root_store)
         self.meetings = 0
@@ -133,6 +134,8 @@ class Env:
         self.same[name] = {"values": [float(value) for value in values], "bound": bound}
 
     def zeros(self, count, dtype):
+        if "float8" in str(dtype):
+            return self.zeros(count, torch.uint8).view(dtype)
         return torch.zeros(count, dtype=dtype, device=self.device)
 
 

@@ -5,7 +5,7 @@ results(turn). Counts are elements that a rank gives to another one."""
 import torch
 import torch.distributed as dist
 
-from parts.data import numbers, poison, wide
+from parts.data import join, numbers, poison, wide
 
 
 class Call:
@@ -105,7 +105,7 @@ def all_gather_into_tensor(env, count, dtype, offset):
     tensor, out = buffer(env, count, dtype, offset), buffer(env, count * env.world, dtype, offset)
     return Call(env, [(tensor, mine(env, count, dtype))], [out],
                 lambda later: dist.all_gather_into_tensor(out, tensor, async_op=later),
-                lambda turn: [(out, torch.cat([numbers(env, rank, turn, count, dtype) for rank in range(env.world)]))])
+                lambda turn: [(out, join([numbers(env, rank, turn, count, dtype) for rank in range(env.world)]))])
 
 
 def all_gather_in_place(env, count, dtype, offset):
@@ -113,7 +113,7 @@ def all_gather_in_place(env, count, dtype, offset):
     tensor = out[env.rank * count:(env.rank + 1) * count]
     return Call(env, [(tensor, mine(env, count, dtype))], [out],
                 lambda later: dist.all_gather_into_tensor(out, tensor, async_op=later),
-                lambda turn: [(out, torch.cat([numbers(env, rank, turn, count, dtype) for rank in range(env.world)]))])
+                lambda turn: [(out, join([numbers(env, rank, turn, count, dtype) for rank in range(env.world)]))])
 
 
 def reduce_scatter(env, count, dtype, offset):
@@ -162,7 +162,7 @@ def all_to_all_single(env, count, dtype, offset):
     tensor, out = buffer(env, count * env.world, dtype, offset), buffer(env, count * env.world, dtype, offset)
     return Call(env, [(tensor, mine(env, count * env.world, dtype))], [out],
                 lambda later: dist.all_to_all_single(out, tensor, async_op=later),
-                lambda turn: [(out, torch.cat(from_all(env, count, dtype, turn)))])
+                lambda turn: [(out, join(from_all(env, count, dtype, turn)))])
 
 
 def all_to_all_uneven(env, count, dtype, offset):
@@ -178,7 +178,7 @@ def all_to_all_uneven(env, count, dtype, offset):
             sizes = [given(source, target) for target in range(env.world)]
             start = sum(sizes[:env.rank])
             parts.append(numbers(env, source, turn, sum(sizes), dtype)[start:start + sizes[env.rank]])
-        return [(out, torch.cat(parts))]
+        return [(out, join(parts))]
     return Call(env, [(tensor, mine(env, sum(sizes_in), dtype))], [out],
                 lambda later: dist.all_to_all_single(out, tensor, sizes_out, sizes_in, async_op=later), expected)
 

@@ -35,3 +35,11 @@ def poison(tensor):
         tensor.view(torch.uint8).fill_(0x77)
         return tensor
     return tensor.fill_(255 if tensor.dtype == torch.uint8 else -1)
+
+
+def join(parts):
+    """torch.cat for all types."""
+    dtype = parts[0].dtype
+    if "float8" in str(dtype):
+        return torch.cat([part.view(torch.uint8) for part in parts]).view(dtype)
+    return torch.cat(parts)

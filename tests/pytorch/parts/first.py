@@ -1,5 +1,6 @@
 """The first turn of a process: context, group, and whether the library in use is the one that was asked for."""
 import ctypes
+import os
 import time
 
 import torch
@@ -13,16 +14,19 @@ class SymbolInfo(ctypes.Structure):
 
 
 def file_of(symbol):
-    """The file that a symbol of this process comes from."""
+    """The file that libtorch gets a symbol from: the first of the whole process, if it is preloaded, else the one libnccl here."""
     process = ctypes.CDLL(None)
-    info = SymbolInfo()
     process.dladdr.argtypes = [ctypes.c_void_p, ctypes.POINTER(SymbolInfo)]
-    found = process.dladdr(ctypes.cast(getattr(process, symbol), ctypes.c_void_p), ctypes.byref(info))
-    return info.file.decode() if found else ""
+    try:
+        address = ctypes.cast(getattr(process, symbol), ctypes.c_void_p)
+    except AttributeError:  # loaded for libtorch alone
+        with open("/proc/self/maps", encoding="utf-8") as file:
+            return next((line.split()[-1] for line in file if "libnccl" in line or "librccl" in line), "")
+    info = SymbolInfo()
+    return info.file.decode() if process.dladdr(address, ctypes.byref(info)) else ""
 
 
 def same_file(a, b):
-    import os
     return bool(a and b) and os.path.exists(a) and os.path.exists(b) and os.path.samefile(a, b)
 
 
@@ -58,9 +62,6 @@ def run(env):
     if env.is_gpu:
         check_library(env)
         check_allocator(env)
-        torch.use_deterministic_algorithms(True, warn_only=True)
-        torch.utils.deterministic.fill_uninitialized_memory = False
-        torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     env.dev.synchronize()
     start = time.perf_counter()
     make_default_group(env, "first")

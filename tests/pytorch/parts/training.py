@@ -13,6 +13,12 @@ LOSS_BOUND = 2.0**-8
 GRADIENT_BOUND = 2.0**-7
 
 
+def same_bits_each_time():
+    """Sums of kernels in a fixed order, so that losses of two runs differ by what the libraries do, and by nothing else."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = False
+
+
 def fingerprint(tensors):
     """Differs when any bit of any element does, or when two change places (nearly always)."""
     total = 0
@@ -73,6 +79,7 @@ def train(env, trainer, label, blocks=BLOCKS):
 
 
 def ddp(env):
+    same_bits_each_time()
     shape = model.Shape(env.is_gpu)
     net = DistributedDataParallel(model.make(shape, env.device, torch.bfloat16), gradient_as_bucket_view=True,
                                   device_ids=[env.local_rank] if env.is_gpu else None)
@@ -82,6 +89,7 @@ def ddp(env):
     prints = env.gather(fingerprint(net.parameters()))
     env.holds(len(set(prints)) == 1, "DDP: the ranks' weights differ after training")
     trainer.finish("DDP")
+    torch.use_deterministic_algorithms(False)
 
 
 def shard(env, shape, reshard):
@@ -96,6 +104,7 @@ def shard(env, shape, reshard):
 
 
 def fsdp(env):
+    same_bits_each_time()
     shape = model.Shape(env.is_gpu)
     losses = {}
     for reshard in (True, False):
@@ -107,6 +116,7 @@ def fsdp(env):
         del trainer
     # Gathered once or twice, the weights are the same.
     env.holds(losses[True] == losses[False], "FSDP2: losses with reshard %s, without %s" % (losses[True], losses[False]))
+    torch.use_deterministic_algorithms(False)
 
 
 def check_full(env, net):
