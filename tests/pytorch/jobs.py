@@ -1,6 +1,7 @@
 """Starts torchrun for each side of each job, watches them, and ends what hangs. A side that failed is started again with the parts it
 has left. No process outlives run()."""
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 # Seconds that a side may need to import torch and meet, to come from one part to the next, and to end.
 LIMITS = {STARTING: 120, MOVING: 60}
 MOST_STARTS = 6
+EXCEPTION = re.compile(r"^[\w.]*(Error|Exception|Interrupt)\b|\bWARN\b|terminate called|Fatal Python error")
 
 
 def descendants(pid):
@@ -88,10 +90,10 @@ class Side:
         turns.add(self.name, self.group, self.parts)
 
     def last_line(self):
-        """What the process said last about its end, without torchrun's own report."""
+        """The last exception or warning of the log, apart from torchrun's own report; else its last line."""
         with open(self.log, encoding="utf-8", errors="replace") as file:
             lines = [line.strip() for line in file]
-        telling = [line for line in lines if "Error" in line or "WARN" in line or "error" in line]
+        telling = [line for line in lines if EXCEPTION.search(line) and "ChildFailedError" not in line]
         return next((line[:160] for line in reversed(telling or lines) if line), "")
 
 
@@ -130,7 +132,8 @@ class Watch:
             limit = find_part(player.name.rsplit("-", 1)[0], player.part).limit * self.options.patience
             what = "not done after %d s" % limit
         else:
-            limit, what = LIMITS.get(player.state), "no sign of it for long (%s)" % player.state
+            limit = LIMITS[player.state] * max(1, self.options.patience) if player.state in LIMITS else None
+            what = "no sign of it for long (%s)" % player.state
         return what if limit is not None and player.seconds() > limit else None
 
     def lost(self, side, result, detail):

@@ -71,7 +71,7 @@ class Plan(unittest.TestCase):
 class Turns(unittest.TestCase):
     """Whole runs with fake workers."""
 
-    def play(self, fake, parts=("collectives", "ddp", "zero"), budget=60, patience=0.02, jobs_wanted=("main",)):
+    def play(self, fake, parts=("collectives", "ddp", "zero"), budget=200, patience=1, jobs_wanted=("main",)):
         with tempfile.TemporaryDirectory() as folder:
             log = os.path.join(folder, "log")
             options = types.SimpleNamespace(out=folder, lib=None, python=sys.executable, ranks=1, backend="gloo", budget=budget,
@@ -106,7 +106,7 @@ class Turns(unittest.TestCase):
         self.assertTrue(check.good(full))
 
     def test_a_hang_is_ended_and_the_rest_runs(self):
-        results, turns, full = self.play("main-ours:ddp=hang")
+        results, turns, full = self.play("main-ours:ddp=hang", patience=0.1)
         self.assertEqual(results.pop(("main", "ddp", "ours")), "LIMIT")
         self.assertEqual(set(results.values()), {"ok"})
         self.assertIn(["end", "main-ours", "zero", "3"], turns)
