@@ -16,6 +16,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 # Seconds that a side may need to import torch and meet, to come from one part to the next, and to end.
 LIMITS = {STARTING: 120, MOVING: 60}
 MOST_STARTS = 6
+SECONDS_TO_SAY = 1.0  # where a hanging rank is
 EXCEPTION = re.compile(r"^[\w.]*(Error|Exception|Interrupt)\b|\bWARN\b|terminate called|Fatal Python error")
 
 
@@ -46,6 +47,27 @@ def end(process):
         except ProcessLookupError:
             pass
     process.wait()
+
+
+def catches(pid, number):
+    """Whether a process has a handler of its own for a signal."""
+    try:
+        with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as file:
+            masks = [line.split()[1] for line in file if line.startswith("SigCgt:")]
+    except OSError:
+        return False
+    return bool(masks) and bool(int(masks[0], 16) >> (number - 1) & 1)
+
+
+def ask_where(process):
+    """Ranks write into the log where in Python they are."""
+    for pid in descendants(process.pid):
+        if catches(pid, signal.SIGUSR1):
+            os.kill(pid, signal.SIGUSR1)
+    try:
+        process.wait(SECONDS_TO_SAY)
+    except subprocess.TimeoutExpired:
+        pass
 
 
 def free_port():
@@ -169,6 +191,7 @@ class Watch:
                 self.lost(side, "FAIL", "exit %d: %s" % (status, side.last_line()))
         elif self.hung(player):
             why = self.hung(player)
+            ask_where(side.process)
             end(side.process)
             self.lost(side, "LIMIT", why)
 

@@ -6,6 +6,7 @@ import faulthandler
 import gc
 import importlib
 import os
+import signal
 import sys
 import traceback
 
@@ -68,6 +69,7 @@ def go_through(env, part):
 def main():
     options = parse()
     faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1, all_threads=False)  # asked by jobs.py when a part hangs
     torch.set_num_threads(1)
     env = Env(options)
     gc.collect()

@@ -62,7 +62,7 @@ def in_all_ways(env, name, make, shape, ways):
         for i, way in enumerate(ways):
             way(env, name, call, 10 * i + 1)
         return False
-    except (RuntimeError, ValueError, TypeError) as error:
+    except Exception as error:  # whatever PyTorch makes of it: a case that cannot be called is a problem, the others go on
         if env.backend == "gloo":
             print("left out, %s: %s" % (name, error))
             return False
