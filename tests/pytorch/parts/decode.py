@@ -22,11 +22,10 @@ class Shape:
 
 def weights_of(shape, device):
     """All of them, the same on every rank."""
-    generator = torch.Generator().manual_seed(30)
+    generator = torch.Generator(device).manual_seed(30)
 
     def random(*size):
-        values = torch.randn(*size, generator=generator) * size[0]**-0.5
-        return values.to(device=device, dtype=torch.bfloat16)
+        return (torch.randn(*size, generator=generator, device=device) * size[0]**-0.5).to(torch.bfloat16)
     inner = shape.heads * shape.head
     layers = [{"qkv": random(shape.width, 3, inner), "out": random(inner, shape.width), "up": random(shape.width, shape.middle),
                "down": random(shape.middle, shape.width)} for _ in range(shape.layers)]

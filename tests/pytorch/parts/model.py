@@ -48,7 +48,8 @@ class Transformer(nn.Module):
 def make(shape, device, dtype):
     """The same on every rank and side."""
     torch.manual_seed(20)
-    return Transformer(shape).to(device=device, dtype=dtype)
+    with torch.device(device):
+        return Transformer(shape).to(dtype)
 
 
 def batch_of(shape, rank, step, device):

@@ -96,11 +96,11 @@ def shard(env, shape, reshard):
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
     net = model.make(shape, env.device, torch.float32)
-    options = {"mesh": init_device_mesh(env.device.type, (env.world,)), "reshard_after_forward": reshard,
+    options = {"mesh": init_device_mesh(env.device.type, (env.world,)),
                "mp_policy": MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)}
     for block in net.blocks:
-        fully_shard(block, **options)
-    return fully_shard(net, **options)
+        fully_shard(block, reshard_after_forward=reshard, **options)
+    return fully_shard(net, **options)  # what the root keeps is PyTorch's choice: its weights are needed at once again
 
 
 def fsdp(env):
