@@ -9,6 +9,7 @@
 
 #include "algorithms/pattern_cost.h"
 #include "algorithms/registry.h"
+#include "launch_shape.h"
 
 namespace weft {
 
@@ -66,14 +67,13 @@ class Selector {
   // (WEFT_DETERMINISTIC). `zero_copy_bytes`: from so many on what direct algorithms move over
   // Simple goes without copies; 0: never. Throws Error(ncclInvalidUsage) when nothing is left for a
   // collective.
-  Selector(const Rules& rules, int ranks, bool in_rank_order, size_t zero_copy_bytes = 0);
+  Selector(const Rules& rules, int ranks, bool in_rank_order, size_t zero_copy_bytes = 0,
+           const platform::CostTable& costs = platform::kCosts);
 
   // The cheapest for segments (collective.h) of so many bytes.
   Choice choose(Collective collective, size_t segment_bytes) const;
 
-  // Microseconds that `choice` takes, without the launch.
-  static double cost_us(const PatternCost& cost, PatternId pattern, int ranks, Protocol protocol,
-                        size_t segment_bytes);
+  const platform::CostTable& costs() const { return costs_; }
 
  private:
   struct Candidate {
@@ -85,6 +85,7 @@ class Selector {
 
   int ranks_;
   size_t zero_copy_bytes_;
+  platform::CostTable costs_;
   std::array<std::vector<Candidate>, kCollectiveCount> candidates_;  // direct ones first
 };
 

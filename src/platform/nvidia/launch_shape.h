@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../cost_table.h"
 #include "../legality.h"
 #include "device_platform.h"
 
@@ -28,13 +29,14 @@ inline constexpr size_t kZeroCopyBytes = 1 << 20;
 // being chosen unasked (docs/performance.md).
 inline constexpr Legality kLl128Legality = Legality::kOnRecord;
 
-// What a message costs over a protocol, for the choice among algorithms (algorithms/select.h): one
-// hop, and bytes of one rank to all others together. A pair of H200, 2026-11-29.
-struct ProtocolCost {
-  double hop_us, bytes_per_us;
+// A pair of H200, CUDA 13, 2026-11-29.
+inline constexpr CostTable kCosts{
+    .launch_us = 4,
+    .ll = {1.3, 100e3},
+    .ll128 = {1.5, 160e3},
+    .simple = {8.0, 260e3},
+    .zero_copy = {8.0, 350e3},
 };
-inline constexpr ProtocolCost kLlCost{1.3, 100e3}, kLl128Cost{1.5, 160e3}, kSimpleCost{8.0, 260e3},
-    kZeroCopyCost{8.0, 350e3};
 
 // Of a launch whose blocks need `scratch` bytes; what the lanes of a block share is static.
 constexpr size_t shared_bytes(size_t scratch) { return scratch; }
