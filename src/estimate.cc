@@ -5,13 +5,12 @@
 
 #include "algorithms/pattern_cost.h"
 #include "algorithms/select.h"
-#include "launch_shape.h"
 
 namespace weft {
 namespace {
 
 double message_us(const platform::CostTable& costs, size_t bytes) {
-  return costs.simple.us(1, double(bytes));
+  return costs.estimate(costs.simple, 1, double(bytes)).us;
 }
 
 double collective_us(const Communicator& comm, const Request& request, size_t bytes) {
@@ -22,8 +21,8 @@ double collective_us(const Communicator& comm, const Request& request, size_t by
 
 double estimate_us(const Communicator& comm, const std::vector<Request>& requests) {
   if (requests.empty()) return 0;
-  if (comm.size() == 1) return platform::kCosts.launch_us;  // copies on the device
-  const platform::CostTable& costs = comm.selector->costs();
+  const platform::CostTable& costs = comm.costs;
+  if (comm.size() == 1) return costs.launch_us;  // copies on the device
   double together = 0, sends = 0, receives = 0;
   for (const Request& request : requests) {
     const size_t bytes = request.count * type_bytes(request.type);

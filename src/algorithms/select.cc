@@ -206,23 +206,27 @@ bool Selector::goes_without_copies(const Choice& choice, size_t segment_bytes) c
 
 // Without copies: everybody hears of everybody twice, and the bytes pass the links as they do in
 // the direct algorithm.
-double Selector::us(const Candidate& candidate, size_t segment_bytes) const {
+platform::CostTable::Estimate Selector::estimate(const Candidate& candidate,
+                                                 size_t segment_bytes) const {
   const PatternCost& cost = candidate.cost;
   const double bytes = std::max(cost.sent, cost.received) *
                        chunk_bytes(candidate.choice.algorithm->pattern, ranks_, segment_bytes);
-  if (goes_without_copies(candidate.choice, segment_bytes)) return costs_.zero_copy.us(2, bytes);
-  return cost_of(costs_, candidate.choice.protocol).us(cost.latency, bytes);
+  if (goes_without_copies(candidate.choice, segment_bytes))
+    return costs_.estimate(costs_.zero_copy, 2, bytes);
+  return costs_.estimate(cost_of(costs_, candidate.choice.protocol), cost.latency, bytes);
 }
 
 Choice Selector::choose(Collective collective, size_t segment_bytes) const {
   const std::vector<Candidate>& all = candidates_[int(collective)];
   const auto cheaper = [&](const Candidate& a, const Candidate& b) {
-    return us(a, segment_bytes) < us(b, segment_bytes);
+    return estimate(a, segment_bytes).us < estimate(b, segment_bytes).us;
   };
   const auto cheapest = std::min_element(all.begin(), all.end(), cheaper);
   Choice choice = cheapest->choice;
   choice.zero_copy = goes_without_copies(choice, segment_bytes);
-  choice.us = us(*cheapest, segment_bytes);
+  const platform::CostTable::Estimate estimated = estimate(*cheapest, segment_bytes);
+  choice.us = estimated.us;
+  choice.channels = estimated.blocks;
   return choice;
 }
 

@@ -38,6 +38,7 @@ inline constexpr CostTable kCosts{
     .ll128 = {2.7, 200e3},
     .simple = {10.0, 300e3},
     .zero_copy = {10.0, 320e3},
+    .zero_copy_bytes = kZeroCopyBytes,
 };
 
 // Of a launch whose blocks need `scratch` bytes: what blocks share anyway is static (block_kernel).

@@ -35,6 +35,7 @@ inline constexpr CostTable kCosts{
     .ll128 = {1.2, 4e3},
     .simple = {2.0, 8e3},
     .zero_copy = {2.0, 12e3},
+    .zero_copy_bytes = kZeroCopyBytes,
 };
 
 // Of a launch whose blocks need `scratch` bytes: they lie behind what the lanes of a block share

@@ -36,6 +36,7 @@ inline constexpr CostTable kCosts{
     .ll128 = {1.5, 160e3},
     .simple = {8.0, 260e3},
     .zero_copy = {8.0, 350e3},
+    .zero_copy_bytes = kZeroCopyBytes,
 };
 
 // Of a launch whose blocks need `scratch` bytes; what the lanes of a block share is static.
