@@ -2,6 +2,7 @@
 if(TARGET weft_perf)
   weft_test(perf_test LABELS quick TIMEOUT 120
             SOURCES perf_sizes_test.cc perf_pattern_test.cc perf_collectives_test.cc perf_launch_test.cc perf_table_test.cc
+                    perf_cost_fit_test.cc
             LIBRARIES weft_perf)
 
   add_library(fake_ccl SHARED fake_ccl.cc)
