@@ -20,5 +20,11 @@ if(TARGET weft_perf)
     add_dependencies(perf_run_test weft-perf fake_ccl fake_ccl_slow)
     target_compile_definitions(perf_run_test PRIVATE WEFT_PERF_PROGRAM="$<TARGET_FILE:weft-perf>"
                                FAKE_CCL="$<TARGET_FILE:fake_ccl>" FAKE_CCL_SLOW="$<TARGET_FILE:fake_ccl_slow>")
+
+    weft_test(perf_calibrate_test LABELS quick TIMEOUT 180 SOURCES perf_calibrate_test.cc
+              ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp:print_suppressions=0")
+    add_dependencies(perf_calibrate_test weft-perf rccl fake_ccl)
+    target_compile_definitions(perf_calibrate_test PRIVATE WEFT_PERF_PROGRAM="$<TARGET_FILE:weft-perf>"
+                               RCCL_LIBRARY="$<TARGET_FILE:rccl>" FAKE_CCL="$<TARGET_FILE:fake_ccl>")
   endif()
 endif()

@@ -183,7 +183,8 @@ double Calibration::time_us(const char* collective, uint64_t part_bytes) {
   const double once = time_us(1);
   const double launches = kBlockUs / (once * options_.iterations);
   std::vector<double> times;
-  for (int block = 0; block < kTimedBlocks; ++block)
+  const int blocks = is_late() ? 1 : kTimedBlocks;
+  for (int block = 0; block < blocks; ++block)
     times.push_back(time_us(std::clamp(static_cast<int>(launches), 1, kMostLaunches)));
   return median(times);
 }

@@ -28,7 +28,7 @@ CalibrateOptions parse_calibrate_options(int argc, const char* const* argv) {
       ->check(CLI::Range(1, kMostBlocks));
   app.add_option("--max-bytes", max_bytes, "largest part of a rank [32M]");
   app.add_option("--seconds", options.seconds,
-                 "after so long what is left to refine is left out [40]")
+                 "after so long measure only what the table needs, and once [40]")
       ->check(CLI::Range(0, kMostSeconds));
   app.add_option("-T,--timeout", options.timeout_seconds,
                  "abort and exit with 3 when a step takes longer than this many seconds [20]")
