@@ -21,8 +21,11 @@ std::string wire_text(const WireSamples& wire, double launch_us) {
   for (const BlockSamples& each : sorted)
     points +=
         fmt::format("{}{}:{:.6g}", points.empty() ? "" : ",", each.blocks, bytes_per_us(each));
-  return fmt::format("{0}.hop_us={1:.4f}\n{0}.bytes_per_us={2}\n", wire.name,
-                     fit_hop_us(launch_us, wire.hops), points);
+  // Of nothing but noise no figure is better than this one: left out, it stays as built in.
+  const double hop_us = fit_hop_us(launch_us, wire.hops);
+  const std::string hop = hop_us > 0 ? fmt::format("{}.hop_us={:.4f}\n", wire.name, hop_us)
+                                     : fmt::format("# {}: no hop was seen\n", wire.name);
+  return hop + fmt::format("{}.bytes_per_us={}\n", wire.name, points);
 }
 
 }  // namespace
@@ -33,7 +36,7 @@ double fit_hop_us(double launch_us, const std::vector<HopSample>& samples) {
     products += sample.hops * (sample.us - launch_us);
     squares += double(sample.hops) * sample.hops;
   }
-  return std::max(products / squares, 0.0);
+  return products / squares;
 }
 
 double fit_block_us(const std::vector<BlockSamples>& samples) {

@@ -44,7 +44,7 @@ struct CostSamples {
   std::vector<CrossingSample> crossing;  // by rising size; empty: not measured
 };
 
-// Least squares on a line through the launch. At least one sample.
+// Least squares on a line through the launch; not above 0: noise. At least one sample.
 double fit_hop_us(double launch_us, const std::vector<HopSample>& samples);
 // What a block more adds to a small call, never below 0; by least squares. 0 of fewer than two.
 double fit_block_us(const std::vector<BlockSamples>& samples);
