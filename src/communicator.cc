@@ -8,7 +8,6 @@
 #include "device/flag.h"
 #include "error.h"
 #include "fault_text.h"
-#include "launch_shape.h"
 #include "log.h"
 
 namespace weft {
@@ -37,7 +36,7 @@ Communicator::Communicator(int rank, int size, int device, std::shared_ptr<const
 Communicator::~Communicator() = default;
 
 size_t Communicator::zero_copy_bytes() const {
-  const auto least = size_t(config().zero_copy_bytes.value_or(platform::kZeroCopyBytes));
+  const auto least = size_t(config().zero_copy_bytes.value_or(int64_t(costs.zero_copy_bytes)));
   return peer_access ? least : 0;
 }
 

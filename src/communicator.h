@@ -26,6 +26,7 @@
 #include "device_state.h"
 #include "geometry.h"
 #include "graph_order.h"
+#include "launch_shape.h"
 #include "peer_access.h"
 #include "registration.h"
 #include "request.h"
@@ -106,6 +107,7 @@ class Communicator {
   // Set by init.cc, constant afterwards, taken away by close.cc.
   std::vector<RankInfo> ranks;
   Geometry geometry;
+  platform::CostTable costs = platform::kCosts;
   std::unique_ptr<const Selector> selector;  // null with one rank
   bool fnuz = false;
   std::unique_ptr<Bootstrap> bootstrap;

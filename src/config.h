@@ -38,6 +38,7 @@ struct Config {
   std::optional<int64_t>
       buffer_bytes;  // NCCL_BUFFSIZE  bytes of one peer's Simple FIFO over all channels
   std::optional<int64_t> zero_copy_bytes;  // WEFT_ZERO_COPY  0: never
+  std::string cost_file;                   // WEFT_COST_FILE
   std::string algo;                        // NCCL_ALGO
   std::string proto;                       // NCCL_PROTO
   bool deterministic = false;              // WEFT_DETERMINISTIC

@@ -130,6 +130,14 @@ const Setting kSettings[] = {
      .help = "Bytes from which on ranks read and write each other's buffers, where every rank "
              "reaches them: of a message, or of what a rank gives to one other. 0: never. K, M and "
              "G may follow."},
+    {.name = "WEFT_COST_FILE",
+     .field = &Config::cost_file,
+     .scope = Scope::kCommunicator,
+     .allowed = "path of a file",
+     .help = "What operations cost on this machine, as weft-perf calibrate writes it: algorithms, "
+             "protocols and numbers of blocks are chosen by it. Rank 0 reads it, all ranks use it. "
+             "Not used, with a warning, on another kind of device, nor with another number of "
+             "ranks. Not set: figures that are built in."},
     {.name = "NCCL_ALGO",
      .field = &Config::algo,
      .scope = Scope::kAllRanks,

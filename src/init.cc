@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "agree_costs.h"
 #include "architecture.h"
 #include "device_scope.h"
 #include "error.h"
@@ -26,6 +27,7 @@ using Clock = std::chrono::steady_clock;
 struct Introduction {
   RankInfo info;
   Limits limits;
+  uint8_t has_cost_file;
 };
 
 int compute_units(int device) {
@@ -35,12 +37,26 @@ int compute_units(int device) {
   return units;
 }
 
-std::vector<Limits> introduce(Communicator& comm) {
+std::string device_name(int device) {
+  hipDeviceProp_t properties = {};
+  hip_check(hipGetDeviceProperties(&properties, device), "asking for the properties of device {}",
+            device);
+  return properties.name;
+}
+
+// What all ranks know after the first gather, besides `ranks` of the communicator.
+struct Introduced {
+  std::vector<Limits> limits;
+  bool has_cost_file;  // rank 0
+};
+
+Introduced introduce(Communicator& comm, bool has_cost_file) {
   const std::string shared = settings_all_ranks_share(comm.config());
   std::vector<Introduction> all(comm.size());
   Introduction& own = all[comm.rank()];
   own.info = make_rank_info({comm.rank(), kWireVersion, NCCL_VERSION_CODE, hash_text(shared),
                              comm.config().host_id, device_visibility()});
+  own.has_cost_file = has_cost_file;
   own.limits = make_limits(comm.config(), comm.options().min_ctas, comm.options().max_ctas,
                            compute_units(comm.device()));
   comm.bootstrap->all_gather(all.data(), sizeof(Introduction));
@@ -51,7 +67,7 @@ std::vector<Limits> introduce(Communicator& comm) {
   }
   for (int rank = 0; rank < comm.size(); ++rank)
     share_device(limits[size_t(rank)], ranks_on_device(comm.ranks, rank));
-  return limits;
+  return {std::move(limits), all.front().has_cost_file != 0};
 }
 
 // Settings that decide what goes over the wire must be the same everywhere.
@@ -103,6 +119,17 @@ void connect(Communicator& comm) {
   }
 }
 
+// Decisions are made for the blocks that operations may take.
+void agree_on_costs(Communicator& comm, const Introduced& introduced, const std::string& text) {
+  if (introduced.has_cost_file) {
+    comm.costs = agree_costs(*comm.bootstrap, text, device_name(comm.device()));
+  } else {
+    log_info(Subsystem::kTuning, "costs: built in");
+  }
+  comm.costs.least_blocks = comm.geometry.min_channels;
+  comm.costs.most_blocks = comm.geometry.box.channels;
+}
+
 // Whether all ranks reach all others' device memory; waits for all.
 bool all_memory_is_reached(Communicator& comm) {
   std::vector<char> reached(size_t(comm.size()), 1);
@@ -123,7 +150,7 @@ void prepare_device(Communicator& comm) {
                      static_cast<char*>(comm.links->outbox(peer))});
   comm.device_state = std::make_unique<DeviceState>(comm.rank(), peers, comm.geometry.box,
                                                     comm.config().epoch_base, kWireVersion);
-  if (comm.config().zero_copy_bytes.value_or(platform::kZeroCopyBytes) > 0)
+  if (comm.config().zero_copy_bytes.value_or(int64_t(comm.costs.zero_copy_bytes)) > 0)
     comm.peer_access = std::make_unique<PeerAccess>(*comm.bootstrap, *comm.links, comm.ranks);
   // Nobody starts a kernel before all boxes have their starting words.
   if (!all_memory_is_reached(comm)) comm.peer_access.reset();
@@ -159,15 +186,17 @@ void run_phases(Communicator& comm, const ncclUniqueId& id) {
       Bootstrap::connect(id, comm.rank(), comm.size(), comm.config_shared(), &comm.interrupted());
   // Ranks have met, so a device that cannot be used is told to all.
   const DeviceScope scope(comm.device());
-  const std::vector<Limits> limits = introduce(comm);
+  const std::string cost_text = cost_file_text(comm.config(), comm.rank());
+  const Introduced introduced = introduce(comm, !cost_text.empty());
   agree_on_settings(comm);
   agree_on_devices(comm);
-  comm.geometry = agree_geometry(limits, most_peers(comm.ranks));
+  comm.geometry = agree_geometry(introduced.limits, most_peers(comm.ranks));
   if (comm.size() > 1) {
+    agree_on_costs(comm, introduced, cost_text);
     connect(comm);
     prepare_device(comm);
-    comm.selector = std::make_unique<Selector>(comm.rules(), comm.size(),
-                                               comm.config().deterministic, comm.zero_copy_bytes());
+    comm.selector = std::make_unique<Selector>(
+        comm.rules(), comm.size(), comm.config().deterministic, comm.zero_copy_bytes(), comm.costs);
   }
   log_ready(comm, id, start);
 }

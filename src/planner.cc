@@ -165,7 +165,7 @@ using ChannelCounts = std::array<uint32_t, kMaxWorks>;
 ChannelCounts deal_channels(const Communicator& comm, const std::vector<Planned>& row) {
   ChannelCounts counts{};
   for (size_t i = 0; i < row.size(); ++i)
-    counts[i] = channels_for(comm, row[i].way.course.protocol, row[i].bytes());
+    counts[i] = channels_for(comm, row[i].way.course, row[i].bytes());
   const uint32_t wanted = std::accumulate(counts.begin(), counts.end(), 0u);
   const uint32_t most = comm.geometry.box.channels;
   if (row.size() > 1 && wanted > most)

@@ -65,7 +65,8 @@ Course course_of(const Communicator& comm, const Request& request, size_t bytes)
           folds_in_rank_order(id),
           choice.zero_copy && !request.user_op,
           id,
-          nullptr};
+          nullptr,
+          choice.channels};
 }
 
 }  // namespace
@@ -92,10 +93,11 @@ Elements elements_of(const Request& request) {
   return {request.count * bytes, 1};
 }
 
-uint32_t channels_for(const Communicator& comm, Protocol protocol, size_t bytes) {
-  const size_t each = shape_of(protocol).bytes_per_channel;
-  return uint32_t(std::clamp<size_t>((bytes + each - 1) / each, comm.geometry.min_channels,
-                                     comm.geometry.box.channels));
+uint32_t channels_for(const Communicator& comm, const Course& course, size_t bytes) {
+  const size_t each = shape_of(course.protocol).bytes_per_channel;
+  const size_t wanted = course.channels > 0 ? course.channels : (bytes + each - 1) / each;
+  return uint32_t(
+      std::clamp<size_t>(wanted, comm.geometry.min_channels, comm.geometry.box.channels));
 }
 
 Chunking chunking_of(const Communicator& comm, const Request& request, const Way& way,

@@ -20,6 +20,7 @@ struct Course {
   bool zero_copy;                 // if all ranks reach all buffers that it needs
   PatternId pattern;              // without a schedule
   const ScheduleSteps* schedule;  // or null
+  uint32_t channels = 0;          // that the cost model takes; 0: by bytes
 
   uint64_t id() const { return schedule ? schedule->id : uint64_t(pattern); }
 };
@@ -39,7 +40,7 @@ Elements elements_of(const Request& request);
 
 Way way_of(const Communicator& comm, const Request& request);
 // How many an operation of so many bytes takes alone.
-uint32_t channels_for(const Communicator& comm, Protocol protocol, size_t bytes);
+uint32_t channels_for(const Communicator& comm, const Course& course, size_t bytes);
 // Of a channel's share at least one pack a chunk, else parts of an exchange would be empty.
 Chunking chunking_of(const Communicator& comm, const Request& request, const Way& way,
                      uint32_t most_channels);

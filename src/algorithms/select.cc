@@ -138,16 +138,16 @@ bool folds_in_rank_order(PatternId id) {
 
 namespace {
 
-const platform::ProtocolCost& cost_of(Protocol protocol) {
+const platform::WireCost& cost_of(const platform::CostTable& costs, Protocol protocol) {
   switch (protocol) {
     case Protocol::kLl:
-      return platform::kLlCost;
+      return costs.ll;
     case Protocol::kLl128:
-      return platform::kLl128Cost;
+      return costs.ll128;
     case Protocol::kSimple:
       break;
   }
-  return platform::kSimpleCost;
+  return costs.simple;
 }
 
 bool is_direct(const AlgorithmRow& row) { return row.family == "Direct"; }
@@ -162,8 +162,9 @@ bool is_wasteful(PatternId pattern, Protocol protocol) {
 
 }  // namespace
 
-Selector::Selector(const Rules& rules, int ranks, bool in_rank_order, size_t zero_copy_bytes)
-    : ranks_(ranks), zero_copy_bytes_(zero_copy_bytes) {
+Selector::Selector(const Rules& rules, int ranks, bool in_rank_order, size_t zero_copy_bytes,
+                   const platform::CostTable& costs)
+    : ranks_(ranks), zero_copy_bytes_(zero_copy_bytes), costs_(costs) {
   for (const AlgorithmRow& row : algorithms()) {
     const Collective collective = row.collective();
     if (!rules.allows(collective, row.family)) continue;
@@ -199,14 +200,6 @@ double chunk_bytes(PatternId pattern, int ranks, size_t segment_bytes) {
 
 }  // namespace
 
-double Selector::cost_us(const PatternCost& cost, PatternId pattern, int ranks, Protocol protocol,
-                         size_t segment_bytes) {
-  const platform::ProtocolCost& wire = cost_of(protocol);
-  return cost.latency * wire.hop_us + std::max(cost.sent, cost.received) *
-                                          chunk_bytes(pattern, ranks, segment_bytes) /
-                                          wire.bytes_per_us;
-}
-
 // Whole packs, and the chunks of the direct algorithm that takes over when a buffer is not reached.
 bool Selector::goes_without_copies(const Choice& choice, size_t segment_bytes) const {
   constexpr size_t kMostBytes = size_t(1) << 36;  // of a buffer: kernels count packs in 32 bits
@@ -218,24 +211,27 @@ bool Selector::goes_without_copies(const Choice& choice, size_t segment_bytes) c
 
 // Without copies: everybody hears of everybody twice, and the bytes pass the links as they do in
 // the direct algorithm.
-double Selector::us(const Candidate& candidate, size_t segment_bytes) const {
-  const PatternId pattern = candidate.choice.algorithm->pattern;
-  if (!goes_without_copies(candidate.choice, segment_bytes))
-    return cost_us(candidate.cost, pattern, ranks_, candidate.choice.protocol, segment_bytes);
-  return 2 * platform::kZeroCopyCost.hop_us +
-         std::max(candidate.cost.sent, candidate.cost.received) *
-             chunk_bytes(pattern, ranks_, segment_bytes) / platform::kZeroCopyCost.bytes_per_us;
+platform::CostTable::Estimate Selector::estimate(const Candidate& candidate,
+                                                 size_t segment_bytes) const {
+  const PatternCost& cost = candidate.cost;
+  const double bytes = std::max(cost.sent, cost.received) *
+                       chunk_bytes(candidate.choice.algorithm->pattern, ranks_, segment_bytes);
+  if (goes_without_copies(candidate.choice, segment_bytes))
+    return costs_.estimate(costs_.zero_copy, 2, bytes);
+  return costs_.estimate(cost_of(costs_, candidate.choice.protocol), cost.latency, bytes);
 }
 
 Choice Selector::choose(Collective collective, size_t segment_bytes) const {
   const std::vector<Candidate>& all = candidates_[int(collective)];
   const auto cheaper = [&](const Candidate& a, const Candidate& b) {
-    return us(a, segment_bytes) < us(b, segment_bytes);
+    return estimate(a, segment_bytes).us < estimate(b, segment_bytes).us;
   };
   const auto cheapest = std::min_element(all.begin(), all.end(), cheaper);
   Choice choice = cheapest->choice;
   choice.zero_copy = goes_without_copies(choice, segment_bytes);
-  choice.us = us(*cheapest, segment_bytes);
+  const platform::CostTable::Estimate estimated = estimate(*cheapest, segment_bytes);
+  choice.us = estimated.us;
+  choice.channels = estimated.blocks;
   return choice;
 }
 

@@ -9,6 +9,7 @@
 
 #include "algorithms/pattern_cost.h"
 #include "algorithms/registry.h"
+#include "launch_shape.h"
 
 namespace weft {
 
@@ -57,6 +58,7 @@ struct Choice {
   Protocol protocol;
   bool zero_copy = false;  // where all ranks' buffers are reached (patterns/mapped.h), else as told
   double us = 0;           // by the model, without the launch
+  uint32_t channels = 0;   // by the model; 0: it does not say
 };
 
 // The algorithms of one communicator with what they cost.
@@ -64,16 +66,13 @@ class Selector {
  public:
   // `in_rank_order`: only those that fold all contributions in the order of ranks
   // (WEFT_DETERMINISTIC). `zero_copy_bytes`: from so many on what direct algorithms move over
-  // Simple goes without copies; 0: never. Throws Error(ncclInvalidUsage) when nothing is left for a
-  // collective.
-  Selector(const Rules& rules, int ranks, bool in_rank_order, size_t zero_copy_bytes = 0);
+  // Simple goes without copies; 0: never. `costs`: of what they are the cheapest. Throws
+  // Error(ncclInvalidUsage) when nothing is left for a collective.
+  Selector(const Rules& rules, int ranks, bool in_rank_order, size_t zero_copy_bytes = 0,
+           const platform::CostTable& costs = platform::kCosts);
 
   // The cheapest for segments (collective.h) of so many bytes.
   Choice choose(Collective collective, size_t segment_bytes) const;
-
-  // Microseconds that `choice` takes, without the launch.
-  static double cost_us(const PatternCost& cost, PatternId pattern, int ranks, Protocol protocol,
-                        size_t segment_bytes);
 
  private:
   struct Candidate {
@@ -81,10 +80,11 @@ class Selector {
     PatternCost cost;
   };
   bool goes_without_copies(const Choice& choice, size_t segment_bytes) const;
-  double us(const Candidate& candidate, size_t segment_bytes) const;
+  platform::CostTable::Estimate estimate(const Candidate& candidate, size_t segment_bytes) const;
 
   int ranks_;
   size_t zero_copy_bytes_;
+  platform::CostTable costs_;
   std::array<std::vector<Candidate>, kCollectiveCount> candidates_;  // direct ones first
 };
 

@@ -1,9 +1,10 @@
 // weft-perf: times and checks the collectives of any NCCL-compatible library, in nccl-tests' words.
 // The path: options -> (supervisor, with --procs) -> launch_env -> session -> side, runner, verify
-// -> table, json_record.
+// -> table, json_record. `weft-perf calibrate` goes by calibrate.h instead.
 #include <filesystem>
 #include <memory>
 
+#include "calibrate.h"
 #include "failure.h"
 #include "launch_env.h"
 #include "options.h"
@@ -21,7 +22,16 @@ std::string command_line(int argc, char** argv) {
   return line;
 }
 
+int calibrate(int argc, char** argv) {
+  // Not destroyed when a Failure passes, as a session.
+  auto* calibration = new Calibration(parse_calibrate_options(argc, argv));
+  calibration->run();
+  delete calibration;
+  return kExitOk;
+}
+
 int run(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "calibrate") return calibrate(argc - 1, argv + 1);
   const Options options = parse_options(argc, argv);
   const Environment environment = process_environment();
   if (options.procs > 0 && !environment(kRankVariable)) {

@@ -182,7 +182,10 @@ Options parse_options(int argc, const char* const* argv) {
   CLI::App app{"Times and checks the collectives of an NCCL-compatible library", "weft-perf"};
   app.set_version_flag("--version", "weft-perf " WEFT_VERSION);
   app.footer(
-      "WEFT_ALLOW_SHARED_DEVICE=1 lets more ranks than devices run: rank r uses device r modulo "
+      "weft-perf calibrate measures the table that WEFT_COST_FILE names (weft-perf calibrate "
+      "--help)."
+      "\n\nWEFT_ALLOW_SHARED_DEVICE=1 lets more ranks than devices run: rank r uses device r "
+      "modulo "
       "the "
       "devices.\nAll blocks of a device's ranks must be resident at once: for another library than "
       "ours NCCL_MAX_NCHANNELS\nmay have to be lower, or calls hang (-T ends them).");

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../cost_table.h"
 #include "../legality.h"
 #include "device_platform.h"
 
@@ -32,14 +33,15 @@ inline constexpr size_t kZeroCopyBytes = 0;
 // RCCL uses LL128 on gfx942; no test of ours has run there.
 inline constexpr Legality kLl128Legality = Legality::kOnRecord;
 
-// What a message costs over a protocol, for the choice among algorithms (algorithms/select.h): one
-// hop, and bytes of one rank to all others together. MI300X by its links (7 of 48 GB/s usable) and
-// latencies that others published; not measured.
-struct ProtocolCost {
-  double hop_us, bytes_per_us;
+// MI300X by its links (7 of 48 GB/s usable) and latencies that others published; not measured.
+inline constexpr CostTable kCosts{
+    .launch_us = 4,
+    .ll = {2.5, 100e3},
+    .ll128 = {2.7, 200e3},
+    .simple = {10.0, 300e3},
+    .zero_copy = {10.0, 320e3},
+    .zero_copy_bytes = kZeroCopyBytes,
 };
-inline constexpr ProtocolCost kLlCost{2.5, 100e3}, kLl128Cost{2.7, 200e3}, kSimpleCost{10.0, 300e3},
-    kZeroCopyCost{10.0, 320e3};
 
 // Of a launch whose blocks need `scratch` bytes: what blocks share anyway is static (block_kernel).
 constexpr size_t shared_bytes(size_t scratch) { return scratch; }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../cost_table.h"
 #include "../legality.h"
 #include "device_platform.h"
 
@@ -29,13 +30,15 @@ inline constexpr size_t kZeroCopyBytes = 1 << 20;
 
 inline constexpr Legality kLl128Legality = Legality::kProven;
 
-// What a message costs over a protocol, for the choice among algorithms (algorithms/select.h): one
-// hop, and bytes of one rank to all others together. Two cores, 2026-11-30.
-struct ProtocolCost {
-  double hop_us, bytes_per_us;
+// Two cores, 2026-11-30.
+inline constexpr CostTable kCosts{
+    .launch_us = 4,
+    .ll = {1.0, 1e3},
+    .ll128 = {1.2, 4e3},
+    .simple = {2.0, 8e3},
+    .zero_copy = {2.0, 12e3},
+    .zero_copy_bytes = kZeroCopyBytes,
 };
-inline constexpr ProtocolCost kLlCost{1.0, 1e3}, kLl128Cost{1.2, 4e3}, kSimpleCost{2.0, 8e3},
-    kZeroCopyCost{2.0, 12e3};
 
 // Of a launch whose blocks need `scratch` bytes: they lie behind what the lanes of a block share
 // anyway.

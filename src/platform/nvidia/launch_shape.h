@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../cost_table.h"
 #include "../legality.h"
 #include "device_platform.h"
 
@@ -26,17 +27,18 @@ inline constexpr uint32_t kMaxSliceBytes = 128 << 10;
 // Zero-copy from so many bytes on (device/simple.h), 0: never.
 inline constexpr size_t kZeroCopyBytes = 1 << 20;
 
-// On two H200 4 x 10^9 elements came right; a run that was slow for no known reason keeps it from
-// being chosen unasked (docs/performance.md).
+// On two H200 4 x 10^9 elements came right (docs/performance.md).
 inline constexpr Legality kLl128Legality = Legality::kProven;
 
-// What a message costs over a protocol, for the choice among algorithms (algorithms/select.h): one
-// hop, and bytes of one rank to all others together. A pair of H200, 2026-11-29.
-struct ProtocolCost {
-  double hop_us, bytes_per_us;
+// A pair of H200, CUDA 13, 2026-11-30.
+inline constexpr CostTable kCosts{
+    .launch_us = 4,
+    .ll = {2.9, 85e3},
+    .ll128 = {3.5, 245e3},
+    .simple = {8.0, 260e3},
+    .zero_copy = {14.0, 330e3},
+    .zero_copy_bytes = kZeroCopyBytes,
 };
-inline constexpr ProtocolCost kLlCost{2.9, 85e3}, kLl128Cost{3.5, 245e3}, kSimpleCost{8.0, 260e3},
-    kZeroCopyCost{14.0, 330e3};
 
 // Of a launch whose blocks need `scratch` bytes; what the lanes of a block share is static.
 constexpr size_t shared_bytes(size_t scratch) { return scratch; }
