@@ -122,7 +122,7 @@ bool add_one_hop(Communicator& comm, const Planned& planned, std::vector<Launch>
   const auto& [request, way, reduction, engine] = planned;
   OneHopArgs args{};
   args.works = 1;
-  args.work = make_work(comm, planned, channels_for(comm, way.course.protocol, planned.bytes()));
+  args.work = make_work(comm, planned, channels_for(comm, way.course, planned.bytes()));
   const Chunking& chunking = args.work.chunking;
   if (chunking.share_packs + (chunking.longer_shares > 0 ? 1 : 0) > way.packs_per_slot ||
       chunking.loops != 1)
