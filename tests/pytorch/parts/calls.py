@@ -65,7 +65,7 @@ def all_reduce(op):
 
 
 def all_reduce_premul(env, count, dtype, offset):
-    from torch.distributed.distributed_c10d import _make_nccl_premul_sum
+    from torch._C._distributed_c10d import _make_nccl_premul_sum
     tensor, result = buffer(env, count, dtype, offset), reduced(env, dist.ReduceOp.SUM, count, dtype)
     half = _make_nccl_premul_sum(0.5)
     return Call(env, [(tensor, lambda turn: mine(env, count, dtype)(turn) * 2)], [],

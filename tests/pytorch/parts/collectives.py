@@ -100,7 +100,8 @@ def cases(env):
     moved += [getattr(torch, name) for name in ("float8_e4m3fn", "float8_e5m2") if hasattr(torch, name) and env.is_gpu]
     for dtype in moved:
         for name, make in calls.MOVING.items():
-            yield name, make, (5003, dtype, 1), [eager]
+            if not (dtype.is_complex and name == "gather"):  # which PyTorch's NCCL backend refuses
+                yield name, make, (5003, dtype, 1), [eager]
 
 
 def objects(env):

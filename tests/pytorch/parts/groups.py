@@ -94,6 +94,8 @@ def side_by_side(env):
             fill(turn)
             replay()
             check("two groups in a graph", turn)
+        del replay  # a group waits for the graphs that use it
+        torch.cuda.synchronize()
     for group in groups:
         destroy(group)
 
