@@ -20,7 +20,7 @@ class Channel {
         at_{comm.rank, comm.size},
         channel_(channel),
         steps_(static_cast<Step*>(scratch_at(block, steps_at(comm.size)))),
-        first_steps_(copy_steps(asks() ? work.mapped.list : staged())),
+        first_steps_(copy_steps(list(asks()))),
         protocol_(block, comm, waits, work, channel) {}
 
   // False: a wait gave up and the block leaves.
@@ -29,16 +29,16 @@ class Channel {
     if (channel_ == 0) protocol_.announce();
     if (asks()) {
       if (!protocol_.ask()) return false;
-      if (!protocol_.mapped()) change_steps(staged(), 0);
+      if (!protocol_.mapped()) change_steps(list(false), 0);
     }
-    return run_steps(protocol_.mapped() ? work_.mapped.list : staged()) && protocol_.save();
+    return run_steps(list(protocol_.mapped())) && protocol_.save();
   }
 
  private:
   // Whether the ranks ask each other for their buffers; the steps differ when they get them.
   WEFT_DEV bool asks() const { return Protocol::kMaps && work_.mapped.list.steps != nullptr; }
 
-  WEFT_DEV bool run_steps(const StepList& list) {
+  WEFT_DEV bool run_steps(StepList list) {
     WEFT_ROLLED
     for (uint32_t index = 0; index < work_.chunking.loops; ++index) {
       const Packs loop =
@@ -57,17 +57,19 @@ class Channel {
     return true;
   }
 
-  WEFT_DEV StepList staged() const {
-    const StepList& even = work_.list;
-    return {even.steps + channel_ % 2 * even.count, even.count};
+  // By value, field by field: a reference to either list would keep the arguments in memory.
+  WEFT_DEV StepList list(bool mapped) const {
+    const int count = mapped ? work_.mapped.list.count : work_.list.count;
+    const Step* steps = mapped ? work_.mapped.list.steps : work_.list.steps;
+    return {steps + (mapped ? 0 : channel_ % 2 * count), count};
   }
   // As many as lie ready at a time. A barrier follows: at first, that of the protocol's own loads.
-  WEFT_DEV bool copy_steps(const StepList& list) const {
+  WEFT_DEV bool copy_steps(StepList list) const {
     block_.each(list.count < kStepsAhead ? list.count : kStepsAhead,
                 [&](size_t i) { steps_[i] = list.steps[i]; });
     return true;
   }
-  WEFT_DEV void change_steps(const StepList& list, int from) const {
+  WEFT_DEV void change_steps(StepList list, int from) const {
     block_.sync();
     copy_steps({list.steps + from, list.count - from});
     block_.sync();

@@ -39,7 +39,10 @@ class LineChannel {
     return counters_[size_t(peer) * comm_.box.channels];
   }
   // Slices before this operation. Those of an exchange are equally many on all flows.
-  WEFT_DEV FlowCounters begun(int peer) const { return exchange_ ? begun_ : counters(peer); }
+  WEFT_DEV FlowCounters begun(int peer) const {
+    if (!exchange_) return counters(peer);
+    return {begun_.sent, begun_.received};
+  }
   // Slices of an operation that has `slices`: the rounds of a sweep follow (lines.h, invariant 4).
   WEFT_DEV uint32_t with_sweep(uint32_t slices) const {
     return exchange_ && crosses_sweep<Format>(begun_.received, slices) ? slices + kSweepRounds

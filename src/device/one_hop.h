@@ -76,7 +76,8 @@ class OneHop {
         waits_(waits),
         channel_(channel),
         reports_(reports_of(args)),
-        lines_(block, args.comm, args.peer, waits, args.work.region, args.work.signature, channel,
+        peers_(platform::kIndexesArguments ? args.peer : args.comm.peers),
+        lines_(block, args.comm, peers_, waits, args.work.region, args.work.signature, channel,
                LineChannel<Format>::begun_of(args.comm, args.work.region, channel)),
         start_(uint32_t(work_.chunking.share(channel).start)),
         packs_(uint32_t(work_.chunking.share(channel).size())),
@@ -186,7 +187,7 @@ class OneHop {
   }
   WEFT_DEV void announce() const {
     by_last_wave(block_, comm_.size, [&](int peer) {
-      char* outbox = args_.peer[peer].outbox;
+      char* outbox = peers_[peer].outbox;
       if (outbox == nullptr) return;
       platform::note64(&comm_.box.header(outbox)->wire_version, comm_.wire_version);
       platform::note64(&comm_.box.header(outbox)->call,
@@ -207,7 +208,7 @@ class OneHop {
     by_last_wave(block_, comm_.size, [&](int peer) {
       if ((args_.gives_to >> peer & 1) == 0) return;
       const uint32_t room = lines_.begun(peer).sent + 1 - lines_.fifo().slots;
-      wait_word(waits_, lines_.fifo().credit(args_.peer[peer].inbox, channel_),
+      wait_word(waits_, lines_.fifo().credit(peers_[peer].inbox, channel_),
                 lines_.site(Fault::kCredit, peer, flag_word(room, work_.signature)));
     });
     block_.sync();
@@ -221,7 +222,7 @@ class OneHop {
       const int peer = platform::lowest_bit(peers);
       const uint32_t counter = lines_.begun(peer).received;
       if (is_swept<Format>(lines_.fifo(), counter))
-        clear_slot<Format>(block_, lines_.fifo(), lines_.slot(args_.peer[peer].inbox, counter),
+        clear_slot<Format>(block_, lines_.fifo(), lines_.slot(peers_[peer].inbox, counter),
                            counter, 0);
     }
     complete(block_);
@@ -231,7 +232,7 @@ class OneHop {
       if ((args_.takes_from >> peer & 1) == 0) return;
       ++now.received;
       platform::release_system();  // partner: the peer's stores after wait_room()
-      platform::post64(lines_.fifo().credit(args_.peer[peer].outbox, channel_),
+      platform::post64(lines_.fifo().credit(peers_[peer].outbox, channel_),
                        flag_word(now.received, work_.signature));
     });
     if (is_last_lane(block_)) platform::release_device();  // partner: as of end_kernel's
@@ -245,6 +246,7 @@ class OneHop {
   Waits& waits_;
   const uint32_t channel_;
   const uint32_t reports_;
+  const DevicePeer* const peers_;
   LineChannel<Format> lines_;
   const uint32_t start_, packs_;
   const Pack<Type> first_;    // of this lane, for the first peer

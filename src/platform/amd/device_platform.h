@@ -37,6 +37,8 @@ constexpr unsigned kSpinsPerCheck = 1024;
 // (device/move.h).
 constexpr int kPacksInFlight = 4;
 constexpr int kPacksFolded = 2;  // of four or fewer elements, while it reduces
+// An index known at run time would copy the arguments of a kernel to memory.
+constexpr bool kIndexesArguments = false;
 constexpr unsigned kMaxThreads = 512;
 // Lanes that share a line of LL128 (gpu/lines.h).
 constexpr int kLineLanes = 4;

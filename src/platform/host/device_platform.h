@@ -27,6 +27,8 @@ constexpr unsigned kSpinsPerCheck = 1;
 // to stay in the first-level cache.
 constexpr int kPacksInFlight = 8;
 constexpr int kPacksFolded = kPacksInFlight;  // of four or fewer elements, while it reduces
+// Kernel arguments may be indexed by a number known at run time; else that would copy them to memory.
+constexpr bool kIndexesArguments = true;
 constexpr unsigned kMaxThreads = 1024;
 
 struct alignas(16) Bytes16 {

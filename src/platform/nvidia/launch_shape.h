@@ -25,7 +25,7 @@ inline constexpr uint32_t kSpareLanes = 32;
 inline constexpr uint32_t kMaxSliceBytes = 128 << 10;
 
 // Zero-copy from so many bytes on (device/simple.h), 0: never.
-inline constexpr size_t kZeroCopyBytes = 1 << 20;
+inline constexpr size_t kZeroCopyBytes = 4 << 20;
 
 // On two H200 4 x 10^9 elements came right (docs/performance.md).
 inline constexpr Legality kLl128Legality = Legality::kProven;
@@ -34,9 +34,9 @@ inline constexpr Legality kLl128Legality = Legality::kProven;
 inline constexpr CostTable kCosts{
     .launch_us = 4,
     .ll = {2.9, 85e3},
-    .ll128 = {3.5, 245e3},
-    .simple = {8.0, 260e3},
-    .zero_copy = {14.0, 330e3},
+    .ll128 = {3.5, 180e3},
+    .simple = {7.0, 300e3},
+    .zero_copy = {12.0, 330e3},
     .zero_copy_bytes = kZeroCopyBytes,
 };
 
