@@ -43,6 +43,7 @@ std::vector<Limits> introduce(Communicator& comm) {
                              comm.config().host_id, device_visibility()});
   own.limits = make_limits(comm.config(), comm.options().min_ctas, comm.options().max_ctas,
                            compute_units(comm.device()));
+  own.limits.line_messages = comm.rules().allows(Collective::kSend, Protocol::kLl);
   comm.bootstrap->all_gather(all.data(), sizeof(Introduction));
   std::vector<Limits> limits;
   for (const Introduction& rank : all) {
