@@ -225,7 +225,7 @@ void mark_channels(const Task& task, uint32_t channels, uint64_t (&used)[2]) {
 // A long message is read from where it lies, if the receiver reaches that.
 void offer_buffer(const Communicator& comm, Task& task) {
   const size_t least = comm.zero_copy_bytes();
-  if (task.kind != Task::kSend || least == 0 || task.bytes < least) return;
+  if (task.kind != Task::kSend || task.lines || least == 0 || task.bytes < least) return;
   task.to = comm.peer_access->address_for(task.peer, task.from, task.bytes);
 }
 
