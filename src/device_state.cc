@@ -30,10 +30,9 @@ std::vector<char> starting_control(const BoxLayout& box, const Fifo& fifo, uint3
 // Flags of lines as of the slice before the first (device/ll.h, ll128.h): no value is neutral.
 void fill_lines(const BoxLayout& box, Region region, void* inbox, uint32_t counter_base) {
   const Fifo& fifo = box.of(region);
-  const bool ll = region == Region::kLlStream || region == Region::kLlExchange;
   const size_t bytes = size_t(box.channels) * fifo.slots * fifo.slot_bytes;
   const std::vector<uint32_t> lines(bytes / sizeof(uint32_t),
-                                    ll ? counter_base << 16 : counter_base);
+                                    has_ll_lines(region) ? counter_base << 16 : counter_base);
   copy_to_device(fifo.slot(inbox, box.channels, 0, 0), lines.data(), bytes);
 }
 

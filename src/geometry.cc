@@ -26,13 +26,12 @@ constexpr uint32_t kMaxLineSlotBytes = 32 << 10;
 
 // What a region gets of a box, in sixteenths; Simple takes the rest.
 constexpr uint64_t part_of(Region region, uint64_t box) {
-  constexpr uint64_t kSixteenths[kRegionCount] = {6, 4, 1, 1, 1, 3};
+  constexpr uint64_t kSixteenths[kRegionCount] = {6, 3, 1, 1, 1, 3, 1};
   return box / 16 * kSixteenths[int(region)];
 }
 constexpr uint32_t slots_of(Region region) { return is_exchange(region) ? 2 : kSlots; }
 constexpr uint32_t largest_slot(Region region) {
-  const bool short_lines = region == Region::kLlStream || region == Region::kLlExchange;
-  return short_lines ? kMaxLineSlotBytes : platform::kMaxSliceBytes;
+  return has_ll_lines(region) ? kMaxLineSlotBytes : platform::kMaxSliceBytes;
 }
 
 // Slots that fill `bytes` together with their words, at least the shortest ones.
@@ -89,6 +88,7 @@ Geometry agree_geometry(const std::vector<Limits>& limits, int peers) {
     all.max_channels = std::min(all.max_channels, rank.max_channels);
     all.threads = std::min(all.threads, rank.threads);
     all.buffer_bytes = std::max(all.buffer_bytes, rank.buffer_bytes);
+    all.line_messages = all.line_messages && rank.line_messages;
   }
   const uint64_t box = box_bytes_of_rank(peers) / uint64_t(std::max(peers, 1));
   const uint64_t simple = all.buffer_bytes > 0 ? all.buffer_bytes : part_of(Region::kSimple, box);
@@ -115,6 +115,7 @@ Geometry agree_geometry(const std::vector<Limits>& limits, int peers) {
   }
   geometry.min_channels = all.min_channels;
   geometry.threads = all.threads;
+  geometry.line_messages = all.line_messages;
   return geometry;
 }
 

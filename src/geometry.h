@@ -16,12 +16,14 @@ struct Limits {
   uint32_t threads = 1;
   uint64_t buffer_bytes = 0;  // of the FIFOs with one peer; 0: the library decides
   uint32_t resident = 0;      // blocks that its device surely runs at once
+  bool line_messages = true;  // short messages may go by LL
 };
 
 struct Geometry {
   BoxLayout box{};
   uint32_t min_channels = 1;  // of an operation; at most box.channels
   uint32_t threads = 1;
+  bool line_messages = true;  // short messages go by LL
 };
 
 // From the settings, the user's ncclConfig_t (0: not said) and the device.

@@ -59,6 +59,7 @@ Introduced introduce(Communicator& comm, bool has_cost_file) {
   own.has_cost_file = has_cost_file;
   own.limits = make_limits(comm.config(), comm.options().min_ctas, comm.options().max_ctas,
                            compute_units(comm.device()));
+  own.limits.line_messages = comm.rules().allows(Collective::kSend, Protocol::kLl);
   comm.bootstrap->all_gather(all.data(), sizeof(Introduction));
   std::vector<Limits> limits;
   for (const Introduction& rank : all) {

@@ -101,7 +101,7 @@ void copy(const Request& request) {
 }
 
 void copy_messages(const std::vector<Request>& messages) {
-  for (const auto& tasks : deal_messages({0, 1, 1}, messages))
+  for (const auto& tasks : deal_messages({0, 1, 1, 0}, messages))
     for (const Task& task : tasks)
       hip_check(hipMemcpyAsync(task.to, task.from, task.bytes, hipMemcpyDeviceToDevice,
                                messages.front().stream),
@@ -155,6 +155,7 @@ void load_kernels() {
   for (int protocol = 0; protocol < kProtocolCount; ++protocol)
     load(one_hop_copy_of(Protocol(protocol)));
   load(pairwise_kernel());
+  load(short_messages_kernel());
 }
 
 }  // namespace weft

@@ -23,7 +23,19 @@ struct Message {
   auto key() const { return std::tuple(number, distance, sender); }
 };
 
-// All channels for a long message, one for a short one, another for each distance.
+// Above, fences and flags of slots cost less than twice the bytes.
+constexpr size_t kMostLineBytes = 64 << 10;
+
+void spread(Task& task, const MessageShape& shape, size_t bytes_per_channel) {
+  task.channels =
+      uint16_t(std::clamp<size_t>(task.bytes / bytes_per_channel, 1, shape.channels));
+  const size_t packs = (task.bytes + kPackBytes - 1) / kPackBytes;
+  task.share_packs = packs / task.channels;
+  task.longer_shares = uint16_t(packs % task.channels);
+}
+
+// All channels for a long message, one for a short one. A message starts at the channel of its
+// distance whatever its size: ends that differ in size meet there.
 Task make_task(const MessageShape& shape, const Request& request, int distance) {
   Task task{};
   task.from = request.input;
@@ -32,12 +44,12 @@ Task make_task(const MessageShape& shape, const Request& request, int distance) 
   task.peer = request.root;
   task.kind = is_send(request) ? Task::kSend : Task::kRecv;
   task.signature = uint32_t(hash_number(hash_number(1, task.bytes), uint64_t(request.type)));
-  const size_t wanted = task.bytes / platform::kBytesPerChannel;
-  task.channels = uint16_t(std::clamp<size_t>(wanted, 1, shape.channels));
-  task.first_channel = uint16_t(uint32_t(distance) * task.channels % shape.channels);
-  const size_t packs = (task.bytes + kPackBytes - 1) / kPackBytes;
-  task.share_packs = packs / task.channels;
-  task.longer_shares = uint16_t(packs % task.channels);
+  const uint32_t apart = std::max(shape.channels / uint32_t(shape.size), 1u);
+  task.first_channel = uint16_t(uint32_t(distance) * apart % shape.channels);
+  spread(task, shape, platform::kLlBytesPerChannel);
+  task.lines = task.bytes <= kMostLineBytes &&
+               task.share_packs + (task.longer_shares > 0 ? 1 : 0) <= shape.line_packs;
+  if (!task.lines) spread(task, shape, platform::kBytesPerChannel);
   task.after = -1;
   return task;
 }

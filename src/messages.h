@@ -13,6 +13,7 @@ namespace weft {
 struct MessageShape {
   int rank, size;
   uint32_t channels;
+  uint32_t line_packs;  // of a slot of lines, 0: no message goes by lines
 };
 
 // Tasks of one launch each. Both ends of a message take it at the same place of one order of all

@@ -225,8 +225,54 @@ void mark_channels(const Task& task, uint32_t channels, uint64_t (&used)[2]) {
 // A long message is read from where it lies, if the receiver reaches that.
 void offer_buffer(const Communicator& comm, Task& task) {
   const size_t least = comm.zero_copy_bytes();
-  if (task.kind != Task::kSend || least == 0 || task.bytes < least) return;
+  if (task.kind != Task::kSend || task.lines || least == 0 || task.bytes < least) return;
   task.to = comm.peer_access->address_for(task.peer, task.from, task.bytes);
+}
+
+// Whether all go by lines, and of every flow no more than there are slots: what a kernel takes in
+// its receives is then never what others need to give it room (device/short_messages.h).
+bool all_short(const Communicator& comm, const std::vector<Task>& tasks) {
+  if (tasks.size() > kMaxShortTasks || comm.size() > kMostShortRanks) return false;
+  std::array<uint32_t, kMaxShortTasks> place{};  // of a task in its flow
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    if (!tasks[t].lines) return false;
+    place[t] = tasks[t].after < 0 ? 1 : place[size_t(tasks[t].after)] + 1;
+    if (place[t] > comm.geometry.box.of(Region::kLlPairwise).slots) return false;
+  }
+  return true;
+}
+
+// Packs that a slot of lines holds.
+uint32_t line_packs(const Communicator& comm) {
+  constexpr uint32_t kLinesOfPack = 2;
+  const Fifo& fifo = comm.geometry.box.of(Region::kLlPairwise);
+  return comm.geometry.line_messages ? fifo.slot_bytes / (kLinesOfPack * kPackBytes) : 0;
+}
+
+Launch short_launch(const Communicator& comm, const std::vector<Task>& tasks) {
+  constexpr uint32_t kLeastThreads = 128;
+  ShortMessageArgs args{};
+  args.tasks = uint32_t(tasks.size());
+  std::ranges::copy(tasks, args.task);
+  std::ranges::copy(comm.device_state->peers(), args.peer);
+  const uint32_t channels = comm.geometry.box.channels;
+  uint64_t used[2] = {};
+  size_t longest = 0;
+  for (const Task& task : tasks) {
+    mark_channels(task, channels, used);
+    longest = std::max(longest, task.share_packs + (task.longer_shares > 0 ? 1 : 0));
+  }
+  for (uint32_t channel = 0; channel < channels; ++channel)
+    if ((used[channel / 64] >> channel % 64 & 1) != 0)
+      args.channel[args.channels++] = uint8_t(channel);
+  const auto lanes = uint32_t(std::bit_ceil(longest)) + platform::kSpareLanes;
+  return {short_messages_kernel(),
+          args.channels,
+          std::min(std::max(lanes, kLeastThreads), comm.geometry.threads),
+          short_message_scratch(comm.size()),
+          {},
+          {},
+          args};
 }
 
 // All of a group's messages move side by side, whatever their streams: one launch, before which the
@@ -236,7 +282,14 @@ void add_messages(const Communicator& comm, const std::vector<Request>& requests
   const uint32_t channels = comm.geometry.box.channels;
   std::vector<hipStream_t> streams;
   for (const Request& request : requests) streams.push_back(request.stream);
-  for (const auto& tasks : deal_messages({comm.rank(), comm.size(), channels}, requests)) {
+  const MessageShape shape{comm.rank(), comm.size(), channels, line_packs(comm)};
+  for (const auto& tasks : deal_messages(shape, requests)) {
+    if (all_short(comm, tasks)) {
+      launches.push_back(short_launch(comm, tasks));
+      launches.back().stream = streams.front();
+      launches.back().joined = other_streams(streams);
+      continue;
+    }
     PairwiseArgs args{};
     args.tasks = uint32_t(tasks.size());
     std::copy(tasks.begin(), tasks.end(), args.task);

@@ -37,12 +37,17 @@ enum class Region : uint8_t {
   kLlStream,
   kLlExchange,
   kLl128Stream,
-  kLl128Exchange
+  kLl128Exchange,
+  kLlPairwise
 };
-inline constexpr int kRegionCount = 6;
+inline constexpr int kRegionCount = 7;
 
 WEFT_HD constexpr bool has_lines(Region region) {
   return region != Region::kSimple && region != Region::kPairwise;
+}
+WEFT_HD constexpr bool has_ll_lines(Region region) {
+  return region == Region::kLlStream || region == Region::kLlExchange ||
+         region == Region::kLlPairwise;
 }
 WEFT_HD constexpr bool is_exchange(Region region) {
   return region == Region::kLlExchange || region == Region::kLl128Exchange;

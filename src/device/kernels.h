@@ -52,5 +52,6 @@ const void* one_hop_copy_of(Protocol protocol);
 
 // Of messages (pairwise.h), whatever the type.
 const void* pairwise_kernel();
+const void* short_messages_kernel();  // where all go by lines (short_messages.h)
 
 }  // namespace weft

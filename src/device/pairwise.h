@@ -4,7 +4,8 @@
 // (flows.h), how messages are dealt to channels (messages.cc).
 //
 // Invariants
-//  1. Slots, flags and credits are those of Simple (simple.h), in a region of their own: a message
+//  1. Slots, flags and credits are those of Simple (simple.h), in a region of their own, or, of
+//  messages that are short, those of a stream of lines (message_lines.h), in another one: a message
 //  is matched by its flow, (peer, order), whatever collectives run in between.
 //  2. A message is whole slices; its first channel carries one even if it is empty. Flags carry the
 //  signature of the message, so ends that differ in size are found.
@@ -18,8 +19,7 @@
 //  channels in ascending order: any grid is right.
 #pragma once
 
-#include "device/flows.h"
-#include "device/pack.h"
+#include "device/message_lines.h"
 #include "device/turn.h"
 
 namespace weft {
@@ -42,15 +42,19 @@ WEFT_DEV void copy_bytes(const Block& block, const Input<Uint8>& from, const Out
              [&](size_t i) { to.store(done + i, from.load(done + i)); });
 }
 
+// Args: PairwiseArgs or ShortMessageArgs.
+template <class Args>
 class MessageChannel {
  public:
-  WEFT_DEV MessageChannel(const Block& block, const PairwiseArgs& args, const Waits& waits,
+  WEFT_DEV MessageChannel(const Block& block, const Args& args, const Waits& waits,
                           uint32_t channel)
       : block_(block),
         args_(args),
         waits_(waits),
         channel_(channel),
         flows_(block, args.comm, Region::kPairwise, channel, scratch_at(block, flows_at())),
+        lines_(block, args.comm, Region::kLlPairwise, channel,
+               scratch_at(block, line_flows_at(args.comm.size))),
         left_(static_cast<uint32_t*>(scratch_at(block, tasks_at(args.comm.size)))),
         before_(left_ + kMaxTasks),
         picked_(before_ + kMaxTasks) {}
@@ -76,13 +80,14 @@ class MessageChannel {
       const Task& task = args_.task[picked & ~kPulls];
       uint32_t& left = left_[picked & ~kPulls];
       pulls ? pull(task) : move(task, left);
-      if (pulls) {  // perhaps not to the end
+      if (pulls || task.lines) {  // perhaps not to the end
         block_.sync();
         if (block_.stopped()) return false;
       }
       hand_over(task, left, pulls);
     }
     flows_.save();
+    lines_.save();
     return true;
   }
 
@@ -94,8 +99,7 @@ class MessageChannel {
 
   // Where this channel comes among those of a task; at least task.channels: it has no part.
   WEFT_DEV uint32_t position(const Task& task) const {
-    const uint32_t channels = args_.comm.box.channels;
-    return (channel_ + channels - task.first_channel) % channels;
+    return MessagePart::position_of(task, channel_, args_.comm.box.channels);
   }
   WEFT_DEV Packs part(const Task& task) const {
     return Packs{}.part(task.share_packs, task.longer_shares, position(task));
@@ -103,12 +107,27 @@ class MessageChannel {
   WEFT_DEV uint32_t slice_packs() const { return flows_.fifo().slot_bytes / kPackBytes; }
   WEFT_DEV uint32_t slices(const Task& task) const {
     if (position(task) >= task.channels) return 0;
+    if (by_lines(task)) return line_part(task).units > 0 ? 1 : 0;
     if (gives_card(task)) return 2;  // the card, and its credit
     const auto count = uint32_t((part(task).size() + slice_packs() - 1) / slice_packs());
     return count > 0 || position(task) > 0 || task.kind == Task::kCopy ? count : 1;
   }
   static WEFT_DEV bool gives_card(const Task& task) {
     return task.kind == Task::kSend && task.to != nullptr;
+  }
+  static WEFT_DEV bool by_lines(const Task& task) {
+    return task.lines && task.kind != Task::kCopy;
+  }
+  WEFT_DEV MessagePart line_part(const Task& task) const {
+    return MessagePart::of(task, channel_, args_.comm.box.channels);
+  }
+  // f(flows of the task): no reference, which would put both into memory.
+  template <class F>
+  WEFT_DEV auto with_flows(const Task& task, F f) const {
+    return by_lines(task) ? f(lines_) : f(flows_);
+  }
+  WEFT_DEV Flow& flow_of(const Task& task) const {
+    return *with_flows(task, [&](const Flows& flows) { return &flows[task.peer]; });
   }
   // The one before it in its flow that has a part on this channel, or kNone.
   WEFT_DEV uint32_t before(const Task& task) const {
@@ -139,25 +158,51 @@ class MessageChannel {
       if (first_waiting == kNone) return kNone;
       const Task& task = args_.task[first_waiting];
       if (spins % platform::kSpinsPerCheck == 0 &&
-          must_leave(waits_, site(task, left_[first_waiting]), 0, patience))
+          (must_leave(waits_, site(task, left_[first_waiting]), 0, patience) || misses(patience)))
         return kNone;
     }
+  }
+  // Whether a message that is waited for came the other way (message_lines.h).
+  WEFT_DEV bool misses(Patience& patience) const {
+    WEFT_ROLLED
+    for (uint32_t t = 0; t < args_.tasks; ++t) {
+      const Task& task = args_.task[t];
+      if (task.kind != Task::kRecv || left_[t] == 0 ||
+          (before_[t] != kNone && left_[before_[t]] != 0))
+        continue;
+      const uint64_t seen = task.lines ? next_by_slots(task).seen() : next_by_lines(task).seen();
+      if (seen == 0) continue;
+      return lasts(patience) && (leave(waits_, Fault::kMismatch, site(task, left_[t]), seen), true);
+    }
+    patience.peer_ahead = 0;
+    return false;
+  }
+  WEFT_DEV NextBySlots next_by_slots(const Task& task) const {
+    return {flows_.ready_of(task.peer, 0), flows_.fifo().slots, &flows_[task.peer].received};
+  }
+  WEFT_DEV NextByLines next_by_lines(const Task& task) const {
+    const uint32_t received = lines_[task.peer].received;
+    return {lines_.in_slot(task.peer, received), received + 1};
   }
 
   // The credit that a send waits for: for room, or for its card.
   WEFT_DEV uint32_t credit_for(const Task& task, uint32_t left) const {
     const bool card_given = gives_card(task) && left == 1;
-    return flows_[task.peer].sent + (card_given ? 0 : 1 - flows_.fifo().slots);
+    return with_flows(task, [&](const Flows& flows) {
+      return flows[task.peer].sent + (card_given ? 0 : 1 - flows.fifo().slots);
+    });
   }
   WEFT_DEV bool can_move(const Task& task, uint32_t left, bool& pulls) const {
     if (task.kind == Task::kCopy) return true;
     const Flow& flow = flows_[task.peer];
     if (task.kind == Task::kSend) {
-      const uint64_t* credit = flows_.credit_of(task.peer);
+      const uint64_t* credit =
+          with_flows(task, [&](const Flows& flows) { return flows.credit_of(task.peer); });
       if (reached(flag_counter(platform::poll64(credit)), credit_for(task, left))) return true;
       platform::poll_miss(credit);
       return false;
     }
+    if (task.lines) return awaited(task).came(waits_);
     const uint64_t* ready = flows_.ready_of(task.peer, flow.received);
     const uint64_t word = platform::poll64(ready);
     if (flag_counter(word) != flow.received + 1) {
@@ -171,12 +216,40 @@ class MessageChannel {
   }
   WEFT_DEV WaitSite site(const Task& task, uint32_t left) const {
     const bool sends = task.kind == Task::kSend;
-    const uint32_t counter = sends ? credit_for(task, left) : flows_[task.peer].received + 1;
+    const uint32_t counter =
+        sends ? credit_for(task, left) : flow_of(task).received + 1;
     return {sends ? Fault::kMessageRoom : Fault::kMessage, uint32_t(task.peer), channel_,
             flag_word(counter, task.signature), nullptr};
   }
 
+  WEFT_DEV AwaitedLines awaited(const Task& task) const {
+    const uint32_t received = lines_[task.peer].received;
+    return {lines_.in_slot(task.peer, received), LlFormat::flag(received + 1, task.signature),
+            task.signature, next_by_slots(task), site(task, 1)};
+  }
+  WEFT_DEV void move_lines(const Task& task) const {
+    const MessagePart part = line_part(task);
+    if (task.kind == Task::kSend) {
+      const uint32_t sent = lines_[task.peer].sent;
+      block_.each(part.units, [&](uint32_t unit) {
+        LlFormat::store(lines_.out_slot(task.peer, sent), unit,
+                        LlFormat::flag(sent + 1, task.signature), part.load(task, unit).bytes);
+      });
+      return;
+    }
+    const AwaitedLines lines = awaited(task);
+    block_.each(part.units, [&](uint32_t unit) {
+      const Pack<Uint8> pack = lines.get(waits_, unit);
+      if (!block_.stopped()) part.store(task, unit, pack);
+    });
+    block_.sync();
+    const uint32_t counter = lines_[task.peer].received;
+    if (is_swept<LlFormat>(lines_.fifo(), counter))
+      clear_slot<LlFormat>(block_, lines_.fifo(), lines_.in_slot(task.peer, counter), counter, 0);
+  }
+
   WEFT_DEV void move(const Task& task, uint32_t left) const {
+    if (by_lines(task)) return move_lines(task);
     if (gives_card(task)) {
       if (left == 2 && block_.leader()) *out_card(task) = reinterpret_cast<uint64_t>(task.to);
       return;
@@ -236,20 +309,30 @@ class MessageChannel {
     left = pulled ? 0 : left - 1;
     const bool credited = gives_card(task) && left == 0;
     if (task.kind == Task::kCopy || credited) return;
-    Flow& flow = flows_[task.peer];
+    Flow& flow = flow_of(task);
+    if (by_lines(task) && task.kind == Task::kSend) {
+      ++flow.sent;  // lines have their flags
+      return;
+    }
     platform::release_system();  // partner: the acquire in run()
     if (task.kind == Task::kSend)
       flows_.post_ready(task.peer, flow.sent++,
                         gives_card(task) ? task.signature ^ kCard : task.signature);
     else
-      flows_.post_credit(task.peer, ++flow.received, task.signature);
+      give_credit(task, ++flow.received);
+  }
+
+  WEFT_DEV void give_credit(const Task& task, uint32_t taken) const {
+    with_flows(task, [&](const Flows& flows) {
+      flows.post_credit(task.peer, taken, task.signature);
+    });
   }
 
   const Block& block_;
-  const PairwiseArgs& args_;
+  const Args& args_;
   const Waits& waits_;
   const uint32_t channel_;
-  const Flows flows_;
+  const Flows flows_, lines_;  // lines_: of tasks that go by lines
   uint32_t* const left_;    // slices of each task still to move on this channel
   uint32_t* const before_;  // which task each comes after on this channel
   uint32_t* const picked_;  // the leader tells the lanes
@@ -274,7 +357,7 @@ struct PairwiseKernel {
     for (uint32_t channel = 0; channel < args.comm.box.channels; ++channel)
       if ((args.channels_used[channel / 64] >> channel % 64 & 1) != 0 &&
           used++ % block.grid() == block.index() &&
-          !MessageChannel(block, args, waits, channel).run())
+          !MessageChannel<PairwiseArgs>(block, args, waits, channel).run())
         return;
   }
 };

@@ -165,6 +165,7 @@ struct Task {
   uint16_t first_channel, channels, longer_shares;
   int16_t after;  // the task before it in the same flow, -1: none
   Kind kind;
+  bool lines;  // short: one slice of lines on each of its channels
 };
 
 struct PairwiseArgs : LaunchArgs {
@@ -173,6 +174,24 @@ struct PairwiseArgs : LaunchArgs {
   Task task[kMaxTasks];
 };
 static_assert(kMaxChannels <= 128);
+
+// Messages that all go by lines, and of every flow no more than there are slots (short_messages.h).
+inline constexpr uint32_t kMaxShortTasks = 16;
+inline constexpr int kMostShortRanks = 16;
+
+struct ShortMessageArgs : LaunchArgs {
+  uint32_t tasks, channels;
+  uint8_t channel[kMaxChannels];  // that have messages
+  DevicePeer peer[kMostShortRanks];
+  Task task[kMaxShortTasks];
+};
+
+// What a block knows of a task on the channel it works on.
+struct ShortTask {
+  uint32_t counter;  // slices of its flow before it
+  uint32_t units;    // packs of lines, 0: it has no part
+  uint32_t waits;    // not 0: there is no room for it yet
+};
 
 // One flow while a block works on it (flows.h).
 struct Flow {
@@ -194,14 +213,19 @@ struct CardWords {
 inline constexpr int kStepsAhead = 32;
 
 // Memory that a block needs beside its own: its fault; the flows of one channel, by rank; then
-// steps, or for messages how far each task is and what it comes after.
+// steps, or for messages the flows of lines, and how far each task is and what it comes after.
 constexpr size_t flows_at() { return sizeof(Fault); }
 constexpr size_t steps_at(int ranks) { return flows_at() + size_t(ranks) * sizeof(Flow); }
-constexpr size_t tasks_at(int ranks) { return steps_at(ranks); }
+constexpr size_t line_flows_at(int ranks) { return steps_at(ranks); }
+constexpr size_t tasks_at(int ranks) { return line_flows_at(ranks) + size_t(ranks) * sizeof(Flow); }
 constexpr size_t cards_at(int ranks) { return steps_at(ranks) + kStepsAhead * sizeof(Step); }
 constexpr size_t collective_scratch(int ranks) { return cards_at(ranks) + sizeof(CardWords); }
 constexpr size_t pairwise_scratch(int ranks) {
   return tasks_at(ranks) + (2 * kMaxTasks + 1) * sizeof(uint32_t);
+}
+constexpr size_t short_tasks_at(int ranks) { return pairwise_scratch(ranks); }
+constexpr size_t short_message_scratch(int ranks) {
+  return short_tasks_at(ranks) + kMaxShortTasks * sizeof(ShortTask);
 }
 
 }  // namespace weft

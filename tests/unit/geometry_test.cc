@@ -99,7 +99,7 @@ void check(const Limits& limits, int peers) {
     EXPECT_LE(fifo_bytes(box), std::max(limits.buffer_bytes, least));
   }
   if (limits.buffer_bytes == 0) {
-    const uint64_t all_least = uint64_t(box.channels) * (20 * 2 * kKiB + 6 * Fifo::kControlBytes);
+    const uint64_t all_least = uint64_t(box.channels) * (24 * 2 * kKiB + 7 * Fifo::kControlBytes);
     EXPECT_LE(box.bytes() * uint64_t(peers),
               (peers > 1 ? 16 : 64) * kMiB + (all_least + kLineBytes) * uint64_t(peers));
     EXPECT_LE(box.of(Region::kSimple).slot_bytes, platform::kMaxSliceBytes);

@@ -126,6 +126,125 @@ TEST(Cases, A04BothSendFirst) {
   }
 }
 
+// Short messages between two ranks, each with a place in a buffer of its sender and one in that of
+// its receiver.
+class ShortMessagesOfTwo {
+ public:
+  static constexpr size_t kBytes = 1'000;
+  static constexpr int kMost = 16;
+
+  ShortMessagesOfTwo() {
+    for (const int rank : {0, 1}) {
+      const LocalRanks::OnDevice scope(rank);
+      from_[rank] = std::make_unique<GuardedBuffer>(kMost * kBytes, 0);
+      to_[rank] = std::make_unique<GuardedBuffer>(kMost * kBytes, 0);
+      std::vector<char> bytes(kMost * kBytes);
+      for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = value(rank, i);
+      from_[rank]->write(bytes);
+    }
+  }
+  void send(const LocalRanks& ranks, int rank) {
+    require_ok(ncclSend(at(*from_[rank], sent_[rank]++), kBytes, ncclInt8, 1 - rank,
+                        ranks.comm(rank), ranks.stream(rank)),
+               "ncclSend");
+  }
+  void receive(const LocalRanks& ranks, int rank) {
+    require_ok(ncclRecv(at(*to_[rank], received_[rank]++), kBytes, ncclInt8, 1 - rank,
+                        ranks.comm(rank), ranks.stream(rank)),
+               "ncclRecv");
+  }
+  void check() const {
+    for (const int rank : {0, 1}) {
+      const LocalRanks::OnDevice scope(rank);
+      const std::vector<char> all = to_[rank]->read();
+      size_t wrong = 0;
+      for (size_t i = 0; i < size_t(received_[rank]) * kBytes; ++i)
+        wrong += all[GuardedBuffer::kGuard + i] != value(1 - rank, i);
+      EXPECT_EQ(wrong, 0u) << "rank " << rank;
+    }
+  }
+
+ private:
+  static char value(int rank, size_t i) { return char(i * 7 + i / kBytes + size_t(rank) * 50); }
+  static void* at(const GuardedBuffer& buffer, int message) {
+    return static_cast<char*>(buffer.data()) + size_t(message) * kBytes;
+  }
+  std::unique_ptr<GuardedBuffer> from_[2], to_[2];
+  int sent_[2] = {}, received_[2] = {};
+};
+constexpr int kMessagesWithoutReceiver = 4;  // slots of a flow (src/geometry.cc)
+
+TEST(Cases, ShortMessagesNeedNoReceiver) {
+  const ScopedEnv limit("WEFT_TIMEOUT", "10");
+  const LocalRanks ranks(2);
+  ShortMessagesOfTwo messages;
+  for (int i = 0; i < kMessagesWithoutReceiver; ++i)
+    for (const int rank : {0, 1}) messages.send(ranks, rank);
+  ranks.synchronize();
+  for (int i = 0; i < kMessagesWithoutReceiver; ++i)
+    for (const int rank : {0, 1}) messages.receive(ranks, rank);
+  ranks.synchronize();
+  messages.check();
+}
+
+// Both wait for room that a receive of the other's same kernel gives.
+TEST(Cases, RoomForAMessageComesFromAReceiveBesideASend) {
+  const ScopedEnv limit("WEFT_TIMEOUT", "10");
+  const LocalRanks ranks(2);
+  ShortMessagesOfTwo messages;
+  for (int i = 0; i < kMessagesWithoutReceiver; ++i)
+    for (const int rank : {0, 1}) messages.send(ranks, rank);
+  require_ok(ncclGroupStart(), "ncclGroupStart");
+  for (const int rank : {0, 1}) {
+    messages.send(ranks, rank);
+    messages.receive(ranks, rank);
+  }
+  require_ok(ncclGroupEnd(), "ncclGroupEnd");
+  for (int i = 0; i < kMessagesWithoutReceiver; ++i)
+    for (const int rank : {0, 1}) messages.receive(ranks, rank);
+  ranks.synchronize();
+  messages.check();
+}
+
+// Ranks may cut the same messages into other groups.
+TEST(Cases, SendersAndReceiversGroupShortMessagesDifferently) {
+  const ScopedEnv limit("WEFT_TIMEOUT", "10");
+  const LocalRanks ranks(2);
+  for (const int each : {1, 2, 3, 4, 12}) {
+    ShortMessagesOfTwo messages;
+    for (int i = 0; i < 12; i += each) {
+      require_ok(ncclGroupStart(), "ncclGroupStart");
+      for (int k = 0; k < each; ++k) messages.send(ranks, 0);
+      require_ok(ncclGroupEnd(), "ncclGroupEnd");
+    }
+    for (int i = 0; i < 12; i += 12 / each) {
+      require_ok(ncclGroupStart(), "ncclGroupStart");
+      for (int k = 0; k < 12 / each; ++k) messages.receive(ranks, 1);
+      require_ok(ncclGroupEnd(), "ncclGroupEnd");
+    }
+    ranks.synchronize();
+    messages.check();
+  }
+}
+
+TEST(Cases, MessagesAroundTheLongestOneOfLines) {
+  for (const char* channels : {"1", "2", "5", "32"}) {
+    const ScopedEnv most("NCCL_MAX_NCHANNELS", channels);
+    for (const int size : {2, 4}) {
+      const LocalRanks ranks(size);
+      for (size_t bytes = 1 << 10; bytes <= 128 << 10; bytes *= 2) {
+        std::vector<Message> list;
+        for (const size_t count : {bytes - 1, bytes, bytes + 1, bytes + 16})
+          for (int from = 0; from < size; ++from) list.push_back({from, (from + 1) % size, count});
+        Operation o = messages(list);
+        o.send_offset = bytes / 1024 % 3;
+        run(ranks, o);
+        run(ranks, messages({{0, 1, bytes}, {1, 0, bytes + 1}}));
+      }
+    }
+  }
+}
+
 TEST(Cases, A06MessagesOfAPairKeepTheirOrder) {
   const LocalRanks ranks(2);
   std::vector<Message> list;

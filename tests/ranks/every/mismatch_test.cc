@@ -191,6 +191,14 @@ TEST(Mismatch, A07SendAndReceiveOfDifferentSizes) {
   expect_messages_fail(1, 200'000);
 }
 
+// One end by lines, the other one by slots (src/messages.cc).
+TEST(Mismatch, A07SizesOnBothSidesOfTheLongestMessageOfLines) {
+  expect_messages_fail(8'192, 8'193);
+  expect_messages_fail(8'193, 8'192);
+  expect_messages_fail(5, 20'000);
+  expect_messages_fail(20'000, 5);
+}
+
 TEST(Mismatch, A07AmongProcesses) {
   for (const auto& [sent, received] : {std::pair(3, 4), std::pair(4, 3), std::pair(99'999, 7)}) {
     ncclUniqueId id;

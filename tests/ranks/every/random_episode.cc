@@ -111,9 +111,15 @@ class Generator {
       o.scalar = one_of({Scalar::kHost, Scalar::kDevice});
     }
   }
+  // Where messages of lines end (src/messages.cc), or near it.
+  size_t count_near_power(const Operation& o) {
+    const size_t elems = (size_t(1) << (10 + below(7))) / kind_of(o.type, false).bytes;
+    return elems - 1 + below(3);
+  }
   size_t message_count(const Operation& o, size_t messages) {
     const size_t most = kMostBytes / kind_of(o.type, false).bytes / std::max<size_t>(messages, 1);
-    return one_in(5) ? 0 : std::min(random_count(), most);
+    if (one_in(5)) return 0;
+    return std::min(one_in(4) ? count_near_power(o) : random_count(), most);
   }
   void add_every_pair(Operation& o, int ranks) {
     for (int from = 0; from < ranks; ++from)
