@@ -27,7 +27,7 @@ class DeviceState {
 
   const DeviceComm& device_comm() const { return comm_; }
   const std::vector<DevicePeer>& peers() const { return peers_; }  // by rank
-  StepTables steps;  // one thread at a time
+  StepTables steps;                                                // one thread at a time
 
   // Kernels that run leave at their next look at the word.
   void abort() noexcept;

@@ -46,7 +46,7 @@ class LineChannel {
   // Slices of an operation that has `slices`: the rounds of a sweep follow (lines.h, invariant 4).
   WEFT_DEV uint32_t with_sweep(uint32_t slices) const {
     return exchange_ && crosses_sweep<Format>(begun_.received, slices) ? slices + kSweepRounds
-                                                                        : slices;
+                                                                       : slices;
   }
 
   WEFT_DEV char* slot(char* box, uint32_t counter) const {

@@ -111,8 +111,7 @@ class Move {
   template <bool kFast, int kCount>
   WEFT_DEV void load(Pack<Type> (&packs)[kCount], int from, const Span& span) const {
     if (from == kOwn) {
-      for (int k = 0; k < kCount; ++k)
-        packs[k] = read<kFast>(input_, span.unit(k));
+      for (int k = 0; k < kCount; ++k) packs[k] = read<kFast>(input_, span.unit(k));
     } else {
       const auto source = protocol_.source(from);
       for (int k = 0; k < kCount; ++k)
@@ -152,8 +151,7 @@ class Move {
     for (int k = 0; k < kCount; ++k) {
       if (loaded == 1) sum[k] = unpack(result[k]);
       if (step_.finish) sum[k] = post<Op>(sum[k], op_);
-      if (has_bias())
-        sum[k] = combine<Op>(sum[k], unpack(read<kFast>(bias_, span.unit(k))), op_);
+      if (has_bias()) sum[k] = combine<Op>(sum[k], unpack(read<kFast>(bias_, span.unit(k))), op_);
       result[k] = repack(sum[k]);
     }
   }
@@ -166,8 +164,7 @@ class Move {
       const int peer = step_.send.at(i, at_.place);
       if (peer < 0) continue;
       const auto target = protocol_.target(peer);
-      for (int k = 0; k < kCount; ++k)
-        protocol_.put(target, span.unit(k), packs[k]);
+      for (int k = 0; k < kCount; ++k) protocol_.put(target, span.unit(k), packs[k]);
     }
     if (!step_.write_output) return;
     for (int k = 0; k < kCount; ++k) write<kFast>(span.unit(k), packs[k]);

@@ -7,10 +7,10 @@
 // those of lines.h.
 //
 //
-// What takes long is under way early, and beside each other: every lane loads its first pack and the
-// counter by itself, so that the first line leaves without a barrier. Bookkeeping is done by the
-// last wave while lines are on their way; a fence of its last lane orders that, so that behind the
-// last barrier nothing is waited for (turn.h).
+// What takes long is under way early, and beside each other: every lane loads its first pack and
+// the counter by itself, so that the first line leaves without a barrier. Bookkeeping is done by
+// the last wave while lines are on their way; a fence of its last lane orders that, so that behind
+// the last barrier nothing is waited for (turn.h).
 #pragma once
 
 #include "device/line_channel.h"
@@ -137,7 +137,8 @@ class OneHop {
     WEFT_ROLLED
     for (uint32_t ranks = args_.takes_from | own_bit; ranks != 0; ranks &= ranks - 1) {
       const int rank = platform::lowest_bit(ranks);
-      const Pack<Type> next = rank == comm_.rank ? mine : lines_.template get<Type>(rank, slice, unit);
+      const Pack<Type> next =
+          rank == comm_.rank ? mine : lines_.template get<Type>(rank, slice, unit);
       if constexpr (How::kFolds) {
         sum = empty ? unpack(next) : combine<Op>(sum, unpack(next), work_.op);
         empty = false;
@@ -222,8 +223,8 @@ class OneHop {
       const int peer = platform::lowest_bit(peers);
       const uint32_t counter = lines_.begun(peer).received;
       if (is_swept<Format>(lines_.fifo(), counter))
-        clear_slot<Format>(block_, lines_.fifo(), lines_.slot(peers_[peer].inbox, counter),
-                           counter, 0);
+        clear_slot<Format>(block_, lines_.fifo(), lines_.slot(peers_[peer].inbox, counter), counter,
+                           0);
     }
     complete(block_);
     by_last_wave(block_, comm_.size, [&](int peer) {
@@ -249,7 +250,7 @@ class OneHop {
   const DevicePeer* const peers_;
   LineChannel<Format> lines_;
   const uint32_t start_, packs_;
-  const Pack<Type> first_;    // of this lane, for the first peer
+  const Pack<Type> first_;  // of this lane, for the first peer
 };
 
 template <class Format, class How>

@@ -40,8 +40,7 @@ class Simple {
         signature_(work.signature),
         self_(comm.rank),
         size_(comm.size),
-        cards_(block, comm, waits, work, channel,
-               scratch_at(block, cards_at(comm.size))),
+        cards_(block, comm, waits, work, channel, scratch_at(block, cards_at(comm.size))),
         flows_(block, comm, work.region, channel, scratch_at(block, flows_at())) {}
 
   WEFT_DEV void announce() const { flows_.announce(waits_.sequence + 1, signature_); }

@@ -16,11 +16,11 @@ inline std::vector<PatternId> all_patterns() {
 
 inline const char* name_of(PatternId id) {
   constexpr const char* kNames[kPatternCount] = {
-      "RingAllReduce",   "RingReduceScatter", "RingAllGather",    "RingBroadcast",
-      "RingReduce",      "OneShotAllReduce",  "TwoShotAllReduce", "DirectReduceScatter",
-      "DirectAllGather", "DirectAllToAll",    "DirectBroadcast",  "ShardedReduce",
-      "DirectGather",    "DirectScatter",     "TreeAllReduce",    "PatAllGather",
-      "PatReduceScatter", "OneShotBroadcast", "OneShotReduce"};
+      "RingAllReduce",    "RingReduceScatter", "RingAllGather",    "RingBroadcast",
+      "RingReduce",       "OneShotAllReduce",  "TwoShotAllReduce", "DirectReduceScatter",
+      "DirectAllGather",  "DirectAllToAll",    "DirectBroadcast",  "ShardedReduce",
+      "DirectGather",     "DirectScatter",     "TreeAllReduce",    "PatAllGather",
+      "PatReduceScatter", "OneShotBroadcast",  "OneShotReduce"};
   return kNames[int(id)];
 }
 

@@ -27,7 +27,8 @@ constexpr unsigned kSpinsPerCheck = 1;
 // to stay in the first-level cache.
 constexpr int kPacksInFlight = 8;
 constexpr int kPacksFolded = kPacksInFlight;  // of four or fewer elements, while it reduces
-// Kernel arguments may be indexed by a number known at run time; else that would copy them to memory.
+// Kernel arguments may be indexed by a number known at run time; else that would copy them to
+// memory.
 constexpr bool kIndexesArguments = true;
 constexpr unsigned kMaxThreads = 1024;
 
@@ -157,8 +158,8 @@ class Block {
   WEFT_DEV void each(Number n, F f) const {
     for (auto i = Number(lane()); i < n; i += Number(width())) f(i);
   }
-  // Calls f.template operator()<kCount>(i, stride, n), which stands for i, i + stride, ..., kCount of
-  // them, of which those below n are meant.
+  // Calls f.template operator()<kCount>(i, stride, n), which stands for i, i + stride, ..., kCount
+  // of them, of which those below n are meant.
   template <int kCount, class F>
   WEFT_DEV void each_batch(uint32_t n, F f) const {
     for (uint32_t i = lane(); i < n; i += kCount * width())

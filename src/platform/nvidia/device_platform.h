@@ -33,7 +33,8 @@ constexpr unsigned kSpinsPerCheck = 1024;
 // (device/move.h).
 constexpr int kPacksInFlight = 4;
 constexpr int kPacksFolded = 3;  // of four or fewer elements, while it reduces
-// Kernel arguments may be indexed by a number known at run time; else that would copy them to memory.
+// Kernel arguments may be indexed by a number known at run time; else that would copy them to
+// memory.
 constexpr bool kIndexesArguments = true;
 constexpr unsigned kMaxThreads = 512;
 // Lanes that share a line of LL128 (gpu/lines.h).
