@@ -27,8 +27,7 @@ struct Message {
 constexpr size_t kMostLineBytes = 64 << 10;
 
 void spread(Task& task, const MessageShape& shape, size_t bytes_per_channel) {
-  task.channels =
-      uint16_t(std::clamp<size_t>(task.bytes / bytes_per_channel, 1, shape.channels));
+  task.channels = uint16_t(std::clamp<size_t>(task.bytes / bytes_per_channel, 1, shape.channels));
   const size_t packs = (task.bytes + kPackBytes - 1) / kPackBytes;
   task.share_packs = packs / task.channels;
   task.longer_shares = uint16_t(packs % task.channels);

@@ -17,7 +17,8 @@ struct Launch {
   size_t scratch_bytes;  // of a block
   hipStream_t stream;
   std::vector<hipStream_t> joined;  // further streams whose work comes before, and after, this
-  std::variant<CollectiveArgs, OneHopArgs, PairwiseArgs, ShortMessageArgs> args;  // the order words are filled in by launch()
+  std::variant<CollectiveArgs, OneHopArgs, PairwiseArgs, ShortMessageArgs>
+      args;  // the order words are filled in by launch()
 
   LaunchArgs& common() {
     return std::visit([](auto& args) -> LaunchArgs& { return args; }, args);

@@ -135,9 +135,13 @@ bool add_one_hop(Communicator& comm, const Planned& planned, std::vector<Launch>
   args.has_own = gives.write_output || takes.read_input;
   args.whole_packs = whole_packs(request, args.work, elements_of(request).bytes);
   std::ranges::copy(comm.device_state->peers(), args.peer);
-  launches.push_back({kernel, chunking.channels,
+  launches.push_back({kernel,
+                      chunking.channels,
                       threads_for(comm, way, chunking, platform::kSpareLanes),
-                      collective_scratch(comm.size()), request.stream, {}, args});
+                      collective_scratch(comm.size()),
+                      request.stream,
+                      {},
+                      args});
   return true;
 }
 

@@ -15,7 +15,7 @@ namespace weft {
 
 // The packs of a task on one channel.
 struct MessagePart {
-  uint32_t position;  // of the channel among those of the task; at least task.channels: no part
+  uint32_t position;      // of the channel among those of the task; at least task.channels: no part
   uint32_t first, units;  // of a task that goes by lines
 
   static WEFT_DEV uint32_t position_of(const Task& task, uint32_t channel, uint32_t channels) {
@@ -101,7 +101,8 @@ struct AwaitedLines {
     LlFormat::Flag seen{};
     if (LlFormat::load(slot, 0, flag, pack.bytes, seen)) return true;
     if (LlFormat::counter(seen) == LlFormat::counter(flag) && seen != flag)
-      leave(waits, Fault::kMismatch, site, flag_word(LlFormat::counter(seen), LlFormat::signature(seen)));
+      leave(waits, Fault::kMismatch, site,
+            flag_word(LlFormat::counter(seen), LlFormat::signature(seen)));
     else
       platform::poll_miss(slot);
     return false;

@@ -115,9 +115,7 @@ class MessageChannel {
   static WEFT_DEV bool gives_card(const Task& task) {
     return task.kind == Task::kSend && task.to != nullptr;
   }
-  static WEFT_DEV bool by_lines(const Task& task) {
-    return task.lines && task.kind != Task::kCopy;
-  }
+  static WEFT_DEV bool by_lines(const Task& task) { return task.lines && task.kind != Task::kCopy; }
   WEFT_DEV MessagePart line_part(const Task& task) const {
     return MessagePart::of(task, channel_, args_.comm.box.channels);
   }
@@ -216,8 +214,7 @@ class MessageChannel {
   }
   WEFT_DEV WaitSite site(const Task& task, uint32_t left) const {
     const bool sends = task.kind == Task::kSend;
-    const uint32_t counter =
-        sends ? credit_for(task, left) : flow_of(task).received + 1;
+    const uint32_t counter = sends ? credit_for(task, left) : flow_of(task).received + 1;
     return {sends ? Fault::kMessageRoom : Fault::kMessage, uint32_t(task.peer), channel_,
             flag_word(counter, task.signature), nullptr};
   }
@@ -323,9 +320,8 @@ class MessageChannel {
   }
 
   WEFT_DEV void give_credit(const Task& task, uint32_t taken) const {
-    with_flows(task, [&](const Flows& flows) {
-      flows.post_credit(task.peer, taken, task.signature);
-    });
+    with_flows(task,
+               [&](const Flows& flows) { flows.post_credit(task.peer, taken, task.signature); });
   }
 
   const Block& block_;
@@ -333,9 +329,9 @@ class MessageChannel {
   const Waits& waits_;
   const uint32_t channel_;
   const Flows flows_, lines_;  // lines_: of tasks that go by lines
-  uint32_t* const left_;    // slices of each task still to move on this channel
-  uint32_t* const before_;  // which task each comes after on this channel
-  uint32_t* const picked_;  // the leader tells the lanes
+  uint32_t* const left_;       // slices of each task still to move on this channel
+  uint32_t* const before_;     // which task each comes after on this channel
+  uint32_t* const picked_;     // the leader tells the lanes
 };
 
 struct PairwiseKernel {

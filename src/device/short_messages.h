@@ -201,8 +201,8 @@ class ShortMessages {
   const Waits& waits_;
   const uint32_t channel_;
   const Fifo& fifo_;
-  const size_t slots_;      // of the channel, from the start of a box
-  ShortTask* const at_;     // by task
+  const size_t slots_;   // of the channel, from the start of a box
+  ShortTask* const at_;  // by task
   uint32_t first_task_ = ~0u;
   Pack<Uint8> first_{};  // of this lane, of the first task that gives
 };
