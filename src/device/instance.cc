@@ -17,8 +17,7 @@ const void* address() {
 }
 template <class Format>
 const void* one_hop_sum() {
-  using Kernel = OneHopKernel<Format, Folded<WEFT_INSTANCE_TYPE, Sum>>;
-  return platform::kernel_address<Kernel, OneHopArgs>();
+  return one_hop_kernel<Format, Folded<WEFT_INSTANCE_TYPE, Sum>>();
 }
 
 }  // namespace

@@ -276,4 +276,14 @@ struct OneHopKernel {
   }
 };
 
+// Null where the platform leaves these lines to the engine.
+template <class Format, class How>
+const void* one_hop_kernel() {
+  if constexpr (Format::kLanesWithout && !platform::kHasOneHopOfWaves) {
+    return nullptr;
+  } else {
+    return platform::kernel_address<OneHopKernel<Format, How>, OneHopArgs>();
+  }
+}
+
 }  // namespace weft

@@ -14,10 +14,8 @@ const void* short_messages_kernel() {
 }
 
 const void* one_hop_copy_of(Protocol protocol) {
-  if (protocol == Protocol::kLl)
-    return platform::kernel_address<OneHopKernel<LlFormat, Apart>, OneHopArgs>();
-  if (protocol == Protocol::kLl128)
-    return platform::kernel_address<OneHopKernel<Ll128Format, Apart>, OneHopArgs>();
+  if (protocol == Protocol::kLl) return one_hop_kernel<LlFormat, Apart>();
+  if (protocol == Protocol::kLl128) return one_hop_kernel<Ll128Format, Apart>();
   return nullptr;
 }
 

@@ -63,7 +63,7 @@ class MessageChannel {
   WEFT_DEV bool run() {
     block_.each(args_.tasks, [&](size_t t) {
       left_[t] = slices(args_.task[t]);
-      before_[t] = before(args_.task[t]);
+      before_[t] = before(int(t));
     });
     block_.sync();
     if (block_.stopped()) return false;
@@ -128,11 +128,15 @@ class MessageChannel {
     return *with_flows(task, [&](const Flows& flows) { return &flows[task.peer]; });
   }
   // The one before it in its flow that has a part on this channel, or kNone.
-  WEFT_DEV uint32_t before(const Task& task) const {
-    int t = task.after;
+  WEFT_DEV uint32_t before(int t) const {
+    const Task& task = args_.task[t];
     WEFT_ROLLED
-    while (t >= 0 && slices(args_.task[t]) == 0) t = args_.task[t].after;
-    return uint32_t(t);
+    for (int u = t - 1; u >= 0; --u) {
+      const Task& other = args_.task[u];
+      if (other.peer == task.peer && other.kind == task.kind && slices(other) > 0)
+        return uint32_t(u);
+    }
+    return kNone;
   }
 
   // A task whose next slice can move, with kPulls where that is a card. By the leader.

@@ -38,7 +38,7 @@ class ShortMessages {
   WEFT_DEV bool run() {
     load_first();
     if (is_last_lane(block_)) leave_if_any(reports_of(args_), waits_);
-    by_last_wave(block_, int(args_.tasks), [&](int t) { at_[t] = look(args_.task[t]); });
+    by_last_wave(block_, int(args_.tasks), [&](int t) { at_[t] = look(t); });
     block_.sync();
     if (block_.stopped()) return false;
     if (waits()) return run_the_long_way();
@@ -56,23 +56,24 @@ class ShortMessages {
   }
   WEFT_DEV void load_first() {
     WEFT_ROLLED
-    for (uint32_t t = 0; t < args_.tasks; ++t) {
-      const Task& task = args_.task[t];
-      const MessagePart here = part(task);
-      if (task.kind == Task::kRecv || here.units == 0) continue;
-      first_task_ = t;
-      if (Movers(block_).lane() < here.units) first_ = here.load(task, Movers(block_).lane());
-      return;
-    }
+    for (uint32_t t = args_.tasks; t-- > 0;)
+      if (args_.task[t].kind != Task::kRecv && part(args_.task[t]).units > 0) first_task_ = t;
+    if (first_task_ == ~0u) return;
+    const Task& task = args_.task[first_task_];
+    const MessagePart here = part(task);
+    if (Movers(block_).lane() < here.units) first_ = here.load(task, Movers(block_).lane());
   }
-  WEFT_DEV ShortTask look(const Task& task) const {
+  WEFT_DEV ShortTask look(int t) const {
+    const Task& task = args_.task[t];
     const uint32_t units = part(task).units;
     if (units == 0 || task.kind == Task::kCopy) return {0, units, 0};
     const FlowCounters begun = comm_.counter(Region::kLlPairwise, size_t(task.peer), channel_);
     uint32_t before = 0;
     WEFT_ROLLED
-    for (int u = task.after; u >= 0; u = args_.task[u].after)
-      if (part(args_.task[u]).units > 0) ++before;
+    for (int u = 0; u < t; ++u) {
+      const Task& other = args_.task[u];
+      if (other.peer == task.peer && other.kind == task.kind && part(other).units > 0) ++before;
+    }
     if (task.kind == Task::kRecv) return {begun.received + before, units, 0};
     const uint32_t counter = begun.sent + before;
     return {counter, units, finds_room(task, counter) ? 0u : 1u};
