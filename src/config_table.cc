@@ -136,8 +136,8 @@ const Setting kSettings[] = {
      .allowed = "path of a file",
      .help = "What operations cost on this machine, as weft-perf calibrate writes it: algorithms, "
              "protocols and numbers of blocks are chosen by it. Rank 0 reads it, all ranks use it. "
-             "Not used, with a warning, on another kind of device, nor with another number of "
-             "ranks. Not set: figures that are built in."},
+             "Not used on another kind of device, with a warning, nor by communicators of another "
+             "number of ranks. Not set: figures that are built in."},
     {.name = "NCCL_ALGO",
      .field = &Config::algo,
      .scope = Scope::kAllRanks,

@@ -46,7 +46,7 @@ Task make_task(const MessageShape& shape, const Request& request, int distance) 
   const uint32_t apart = std::max(shape.channels / uint32_t(shape.size), 1u);
   task.first_channel = uint16_t(uint32_t(distance) * apart % shape.channels);
   spread(task, shape, platform::kLlBytesPerChannel);
-  task.lines = task.bytes <= kMostLineBytes &&
+  task.lines = shape.line_packs > 0 && task.bytes <= kMostLineBytes &&
                task.share_packs + (task.longer_shares > 0 ? 1 : 0) <= shape.line_packs;
   if (!task.lines) spread(task, shape, platform::kBytesPerChannel);
   task.after = -1;

@@ -35,7 +35,7 @@ class Cards {
   // Gives this rank's card and takes all others', into `flows`; whether all reach all. A stopped
   // block leaves.
   WEFT_DEV bool swap(const Flows& flows) const {
-    Lines lines = this->lines();
+    Lines lines = this->lines(true);
     each_other([&](int peer) {
       platform::release_system();  // partner: the acquire below
       lines.put(peer, 0, 0, card_for(peer));
@@ -57,7 +57,8 @@ class Cards {
   WEFT_DEV void meet(bool reached) const {
     if (work_.mapped.list.steps == nullptr) return;
     complete(block_);
-    Lines lines = this->lines();
+    // Channels that wait for nothing may be far apart; the cards have shown that the call is one.
+    Lines lines = this->lines(false);
     const uint32_t slices = reached ? 2 : 1, all = lines.with_sweep(slices);
     WEFT_ROLLED
     for (uint32_t slice = 1; slice < all; ++slice) {
@@ -71,6 +72,7 @@ class Cards {
         platform::acquire_system();
       });
       block_.sync();
+      if (block_.stopped()) return;
     }
     block_.each(comm_.size, [&](int peer) {
       FlowCounters& now = lines.counters(peer);
@@ -92,9 +94,9 @@ class Cards {
       if (peer != comm_.rank) f(peer);
     });
   }
-  WEFT_DEV Lines lines() const {
+  WEFT_DEV Lines lines(bool compares) const {
     return Lines(block_, comm_, comm_.peers, waits_, Region::kLlExchange, work_.signature, channel_,
-                 own_->begun);
+                 own_->begun, compares);
   }
 
   WEFT_DEV uint32_t look() const {

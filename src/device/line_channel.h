@@ -13,10 +13,11 @@ class LineChannel {
   using Unit = typename Format::Unit;
   using Flag = typename Format::Flag;
 
-  // `peers`: by rank. `begun`: slices of an exchange before this operation, begun_of().
+  // `peers`: by rank. `begun`: slices of an exchange before this operation, begun_of(). `compares`:
+  // waits look which call the peer is in.
   WEFT_DEV LineChannel(const Block& block, const DeviceComm& comm, const DevicePeer* peers,
                        const Waits& waits, Region region, uint32_t signature, uint32_t channel,
-                       const FlowCounters& begun)
+                       const FlowCounters& begun, bool compares = true)
       : block_(block),
         comm_(comm),
         peers_(peers),
@@ -25,6 +26,7 @@ class LineChannel {
         channel_(channel),
         counters_(&comm.counter(region, 0, channel)),
         begun_(begun),
+        compares_(compares),
         exchange_(region == Format::kExchange),
         fifo_(comm.box.of(region)),
         slots_(size_t(fifo_.slot(nullptr, comm.box.channels, channel, 0))) {}
@@ -53,7 +55,8 @@ class LineChannel {
     return box + slots_ + (counter & (fifo_.slots - 1)) * fifo_.slot_bytes;
   }
   WEFT_DEV WaitSite site(Fault::Wait wait, int peer, uint64_t expected) const {
-    return {wait, uint32_t(peer), channel_, expected, comm_.box.header(peers_[peer].inbox)};
+    return {wait, uint32_t(peer), channel_, expected,
+            compares_ ? comm_.box.header(peers_[peer].inbox) : nullptr};
   }
 
   // A unit of slice begun + `slice`.
@@ -109,6 +112,7 @@ class LineChannel {
   const uint32_t signature_, channel_;
   FlowCounters* const counters_;  // by rank, as many apart as there are channels
   const FlowCounters begun_;      // of an exchange
+  const bool compares_;
   const bool exchange_;
   const Fifo& fifo_;
   const size_t slots_;  // of the channel, from the start of a box

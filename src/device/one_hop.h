@@ -6,7 +6,6 @@
 // and takes; one slice a channel. Does not own: slots, flags, credits and sweeps, whose rules are
 // those of lines.h.
 //
-//
 // What takes long is under way early, and beside each other: every lane loads its first pack and
 // the counter by itself, so that the first line leaves without a barrier. Bookkeeping is done by
 // the last wave while lines are on their way; a fence of its last lane orders that, so that behind
@@ -86,9 +85,9 @@ class OneHop {
 
   // False: a wait gave up and the block leaves.
   WEFT_DEV bool run() {
-    if (!lines_.exchanges() && !wait_room()) return false;
-    const bool refused = Format::any(reports_ != 0);
+    const bool refused = Format::any(reports_ != 0 || block_.stopped());
     if (refused) leave_if_any(reports_, waits_);
+    if (!lines_.exchanges() && !wait_room(refused)) return false;
     const uint32_t slices = lines_.with_sweep(1);
     WEFT_ROLLED
     for (uint32_t slice = 0; slice < slices; ++slice) {
@@ -183,8 +182,9 @@ class OneHop {
         lines_.counters(peer) = {before.sent + slices, before.received + slices};
       });
     if (channel_ == block_.index()) count_operations(block_, args_, waits_.sequence);
+    platform::meet_in_wave();
     if (is_last_lane(block_)) platform::release_device();  // partner: as of end_kernel's
-    if (channel_ == 0) announce();
+    if (channel_ == 0) announce();  // which nothing waits for: no fence orders it
   }
   WEFT_DEV void announce() const {
     by_last_wave(block_, comm_.size, [&](int peer) {
@@ -205,13 +205,14 @@ class OneHop {
   }
   // ---- Streams: slots that were taken are free again ----
 
-  WEFT_DEV bool wait_room() const {
-    by_last_wave(block_, comm_.size, [&](int peer) {
-      if ((args_.gives_to >> peer & 1) == 0) return;
-      const uint32_t room = lines_.begun(peer).sent + 1 - lines_.fifo().slots;
-      wait_word(waits_, lines_.fifo().credit(peers_[peer].inbox, channel_),
-                lines_.site(Fault::kCredit, peer, flag_word(room, work_.signature)));
-    });
+  WEFT_DEV bool wait_room(bool refused) const {
+    if (!refused)
+      by_last_wave(block_, comm_.size, [&](int peer) {
+        if ((args_.gives_to >> peer & 1) == 0) return;
+        const uint32_t room = lines_.begun(peer).sent + 1 - lines_.fifo().slots;
+        wait_word(waits_, lines_.fifo().credit(peers_[peer].inbox, channel_),
+                  lines_.site(Fault::kCredit, peer, flag_word(room, work_.signature)));
+      });
     block_.sync();
     return !block_.stopped();
   }

@@ -288,7 +288,8 @@ class MessageChannel {
         part(task).end * kPackBytes < task.bytes ? part(task).end * kPackBytes : task.bytes;
     WEFT_ROLLED
     for (size_t at = part(task).start * kPackBytes; at < end; at += kBytesPerLook) {
-      if (block_.leader()) leave_if_withdrawn(task);
+      const bool first = at == part(task).start * kPackBytes;
+      if (block_.leader()) leave_if_withdrawn(task, !first && given_up(waits_));
       block_.sync();
       if (block_.stopped()) return;
       const size_t bytes = end - at < kBytesPerLook ? end - at : kBytesPerLook;
@@ -296,9 +297,9 @@ class MessageChannel {
                  Output<Uint8>::of(static_cast<char*>(task.to) + at, bytes));
     }
   }
-  // By the leader.
-  WEFT_DEV void leave_if_withdrawn(const Task& task) const {
-    const bool leaves = flows_.withdrawn(task.peer);
+  // By the leader; or if it knows another reason.
+  WEFT_DEV void leave_if_withdrawn(const Task& task, bool leaves) const {
+    leaves |= flows_.withdrawn(task.peer);
     platform::acquire_system();  // partner: withdraw() of the peer
     if (leaves) leave(waits_, Fault::kAborted, site(task, 0), 0);
   }

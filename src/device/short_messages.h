@@ -37,8 +37,10 @@ class ShortMessages {
   // False: a wait gave up and the block leaves.
   WEFT_DEV bool run() {
     load_first();
-    if (is_last_lane(block_)) leave_if_any(reports_of(args_), waits_);
-    by_last_wave(block_, int(args_.tasks), [&](int t) { at_[t] = look(t); });
+    const uint32_t reports = reports_of(args_);
+    if (is_last_lane(block_)) leave_if_any(reports, waits_);
+    if (reports == 0 && !block_.stopped())
+      by_last_wave(block_, int(args_.tasks), [&](int t) { at_[t] = look(t); });
     block_.sync();
     if (block_.stopped()) return false;
     if (waits()) return run_the_long_way();
@@ -91,6 +93,7 @@ class ShortMessages {
   }
   WEFT_DEV bool run_the_long_way() const {
     if (!MessageChannel<ShortMessageArgs>(block_, args_, waits_, channel_).run()) return false;
+    complete(block_);
     if (is_last_lane(block_)) platform::release_device();  // partner: as of end_kernel's
     return true;
   }
@@ -165,6 +168,7 @@ class ShortMessages {
       FlowCounters& now = comm_.counter(Region::kLlPairwise, size_t(task.peer), channel_);
       (task.kind == Task::kSend ? now.sent : now.received) = at_[t].counter + 1;
     });
+    platform::meet_in_wave();
     if (is_last_lane(block_)) platform::release_device();  // partner: as of end_kernel's
   }
 

@@ -50,7 +50,7 @@ class Simple {
     mapped_ = cards_.swap(flows_);
     if (!mapped_) return !block_.stopped();
     if (block_.leader()) {
-      leave_if_withdrawn();
+      leave_if_withdrawn(false);
       flows_.note_zero_copy();
     }
     block_.sync();
@@ -117,7 +117,7 @@ class Simple {
   // Zero-copy waits for nothing, so it looks now and then whether it is to leave.
   WEFT_DEV bool end_loop(uint32_t loop) {
     if (!mapped_ || loop % kLoopsPerLook != kLoopsPerLook - 1) return true;
-    if (block_.leader()) leave_if_withdrawn();
+    if (block_.leader()) leave_if_withdrawn(given_up(waits_));
     block_.sync();
     return !block_.stopped();
   }
@@ -131,9 +131,8 @@ class Simple {
 
  private:
   static constexpr uint32_t kLoopsPerLook = 8;
-  // By the leader.
-  WEFT_DEV void leave_if_withdrawn() const {
-    bool leaves = false;
+  // By the leader; or if it knows another reason.
+  WEFT_DEV void leave_if_withdrawn(bool leaves) const {
     flows_.each_peer(Peers::others(), [&](int peer) { leaves |= flows_.withdrawn(peer); });
     platform::acquire_system();  // partner: withdraw() of the peer
     if (leaves) leave(waits_, Fault::kAborted, {Fault::kData, uint32_t(self_), 0, 0, nullptr}, 0);

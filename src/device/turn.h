@@ -12,14 +12,12 @@ namespace weft {
 WEFT_DEV bool is_last_lane(const Block& block) { return block.lane() + 1 == block.width(); }
 
 // The block may be stopped already: the kernel before it on the communicator has not ended, when
-// that ran on another stream, or a wait of the communicator has given up. After one has, counters
-// and slots no longer agree between ranks, and a kernel that was already queued must not touch
-// them. The same when the communicator was closed and a graph of it is launched all the same. A
-// barrier follows, after which stopped() is asked.
+// that ran on another stream. Then, and when a wait of the communicator has given up (reports_of),
+// counters and slots no longer agree between ranks, and a kernel that was already queued must not
+// touch them. The same when the communicator was closed and a graph of it is launched all the same.
 //
-// Block 0 counts a graph's kernel before anything else. Blocks are started in ascending order, so
-// whoever closes the communicator, and reads the counts after it has, sees every kernel of which a
-// block goes on.
+// Block 0 counts a graph's kernel first. Blocks are started in ascending order, so whoever closes
+// the communicator, and reads the counts some time after it has, sees every kernel that goes on.
 WEFT_DEV Waits begin_kernel(const Block& block, const LaunchArgs& args) {
   DeviceWords* words = args.comm.words;
   Waits waits{block, args.comm.host, words, args.deadline_ns, static_cast<Fault*>(block.scratch()),

@@ -198,7 +198,7 @@ struct Flow {
   char* inbox;
   char* outbox;
   uint32_t sent, received;
-  // The peer's buffers, while all ranks reach them (simple.h); of this rank: whether it offers its.
+  // The peer's buffers, while all ranks reach them (cards.h).
   const char* input;
   char* output;
 };

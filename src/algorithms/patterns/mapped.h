@@ -1,6 +1,6 @@
 // Zero-copy algorithms: ranks that reach each other's buffers need no slots between them. To send
 // is to write into the peer's output, to receive is to read the peer's input; all ranks have begun
-// before the first step and none ends before all have done their last (device/simple.h).
+// before the first step and none ends before all have done their last (device/cards.h).
 //
 // Vocabulary: n places; chunk q belongs to place q. One step each, so nothing is read that another
 // place has written, in place or not; only the root copies chunks that nobody else waits for. A

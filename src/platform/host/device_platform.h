@@ -160,8 +160,8 @@ class Block {
   WEFT_DEV void each(Number n, F f) const {
     for (auto i = Number(lane()); i < n; i += Number(width())) f(i);
   }
-  // Calls f.template operator()<kCount>(i, stride, n), which stands for i, i + stride, ..., kCount
-  // of them, of which those below n are meant.
+  // Calls f.template operator()<kCount>(i, stride, left), which stands for i, i + stride, ...,
+  // kCount of them, as far as they are among the `left` from i on.
   template <int kCount, class F>
   WEFT_DEV void each_batch(uint32_t n, F f) const {
     for (uint32_t i = lane(); i < n; i += kCount * width())

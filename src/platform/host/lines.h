@@ -33,6 +33,7 @@ WEFT_DEV void each_line_place(const Block& block, size_t packs, F f) {
 }
 
 WEFT_DEV bool any_in_wave(bool lane) { return lane; }
+WEFT_DEV void meet_in_wave() {}  // nothing here is ordered by fences
 
 constexpr size_t kLineFlagAt = kLineLanes * sizeof(Bytes16) - sizeof(uint64_t);
 constexpr size_t kSecondLine = kLineLanes * sizeof(Bytes16);
