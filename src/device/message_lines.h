@@ -46,8 +46,9 @@ struct NextBySlots {
   const uint32_t* received;
 
   WEFT_DEV uint64_t seen() const {  // 0: nothing
-    const uint64_t word = platform::poll64(ready + (*received & (slots - 1)));
-    return flag_counter(word) == *received + 1 ? word : 0;
+    const uint32_t taken = platform::poll32(received);  // past the scalar cache of AMD
+    const uint64_t word = platform::poll64(ready + (taken & (slots - 1)));
+    return flag_counter(word) == taken + 1 ? word : 0;
   }
 };
 // Where the next one that goes by lines shows.

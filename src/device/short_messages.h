@@ -36,7 +36,7 @@ class ShortMessages {
 
   // False: a wait gave up and the block leaves.
   WEFT_DEV bool run() {
-    load_first();
+    if constexpr (platform::kIndexesArguments) load_first();
     const uint32_t reports = reports_of(args_);
     if (is_last_lane(block_)) leave_if_any(reports, waits_);
     if (reports == 0 && !block_.stopped())
