@@ -45,7 +45,7 @@ struct NextBySlots {
   uint32_t slots;
   const uint32_t* received;
 
-  WEFT_DEV uint64_t seen() const {  // 0: nothing
+  WEFT_DEV uint64_t seen() const {                      // 0: nothing
     const uint32_t taken = platform::poll32(received);  // past the scalar cache of AMD
     const uint64_t word = platform::poll64(ready + (taken & (slots - 1)));
     return flag_counter(word) == taken + 1 ? word : 0;
