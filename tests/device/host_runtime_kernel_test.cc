@@ -192,7 +192,7 @@ TEST(HostKernel, WaitingCostsNoProcessorTime) {
   const double used = cpu_seconds() - before;
   set(gate, 1);
   HIP_OK(hipDeviceSynchronize());
-  EXPECT_LT(used, 0.2);
+  EXPECT_LT(used, 0.5);  // polling would take a second a worker; falling asleep takes some, too
   HIP_OK(hipFree(gate));
 }
 
