@@ -39,9 +39,10 @@ constexpr int kPacksInFlight = 4;
 constexpr int kPacksFolded = 2;  // of four or fewer elements, while it reduces
 // An index known at run time would copy the arguments of a kernel to memory.
 constexpr bool kIndexesArguments = false;
-// Kernels of one hop exist for lines that lanes of a wave share (device/one_hop.h): here
-// they would keep more than a wave's scalar registers hold.
-constexpr bool kHasOneHopOfWaves = false;
+// Of kernels of one hop (device/one_hop.h) there are none for lines that lanes of a wave share,
+// which would keep more than its scalar registers hold, nor for fp8, where the compiler reads
+// pointers through the scalar cache.
+constexpr bool kHasEveryOneHop = false;
 constexpr unsigned kMaxThreads = 512;
 // Lanes that share a line of LL128 (gpu/lines.h).
 constexpr int kLineLanes = 4;

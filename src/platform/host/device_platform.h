@@ -30,8 +30,8 @@ constexpr int kPacksFolded = kPacksInFlight;  // of four or fewer elements, whil
 // Kernel arguments may be indexed by a number known at run time; else that would copy them to
 // memory.
 constexpr bool kIndexesArguments = true;
-// Kernels of one hop exist for lines that lanes of a wave share (device/one_hop.h).
-constexpr bool kHasOneHopOfWaves = true;
+// Kernels of one hop exist for all types and lines (device/one_hop.h).
+constexpr bool kHasEveryOneHop = true;
 constexpr unsigned kMaxThreads = 1024;
 
 struct alignas(16) Bytes16 {

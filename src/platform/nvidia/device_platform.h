@@ -36,8 +36,8 @@ constexpr int kPacksFolded = 3;  // of four or fewer elements, while it reduces
 // Kernel arguments may be indexed by a number known at run time; else that would copy them to
 // memory.
 constexpr bool kIndexesArguments = true;
-// Kernels of one hop exist for lines that lanes of a wave share (device/one_hop.h).
-constexpr bool kHasOneHopOfWaves = true;
+// Kernels of one hop exist for all types and lines (device/one_hop.h).
+constexpr bool kHasEveryOneHop = true;
 constexpr unsigned kMaxThreads = 512;
 // Lanes that share a line of LL128 (gpu/lines.h).
 constexpr int kLineLanes = 8;
