@@ -280,8 +280,8 @@ struct OneHopKernel {
 // Null where the platform leaves these lines, or this type, to the engine.
 template <class Format, class How>
 const void* one_hop_kernel() {
-  constexpr bool kIsFp8 = How::Type::kIsFloat && sizeof(typename How::Type::storage) == 1;
-  if constexpr ((Format::kLanesWithout || kIsFp8) && !platform::kHasEveryOneHop) {
+  constexpr bool kFoldsBytes = How::kFolds && sizeof(typename How::Type::storage) == 1;
+  if constexpr ((Format::kLanesWithout || kFoldsBytes) && !platform::kHasEveryOneHop) {
     return nullptr;
   } else {
     return platform::kernel_address<OneHopKernel<Format, How>, OneHopArgs>();

@@ -40,7 +40,7 @@ constexpr int kPacksFolded = 2;  // of four or fewer elements, while it reduces
 // An index known at run time would copy the arguments of a kernel to memory.
 constexpr bool kIndexesArguments = false;
 // Of kernels of one hop (device/one_hop.h) there are none for lines that lanes of a wave share,
-// which would keep more than its scalar registers hold, nor for fp8, where the compiler reads
+// which would keep more than its scalar registers hold, nor for sums of bytes, where gfx90a reads
 // pointers through the scalar cache.
 constexpr bool kHasEveryOneHop = false;
 constexpr unsigned kMaxThreads = 512;
