@@ -44,7 +44,7 @@ class Cards {
       const auto card = bits_as<Card>(lines.template get<Uint8>(peer, 0, 0).bytes);
       flows[peer].input = reinterpret_cast<const char*>(card.input);
       flows[peer].output = reinterpret_cast<char*>(card.output);
-      platform::acquire_system();
+      platform::acquire_system();  // partner: the release above, of this peer
     });
     block_.sync();
     bool all = own_->reached != 0;
@@ -64,12 +64,12 @@ class Cards {
     for (uint32_t slice = 1; slice < all; ++slice) {
       if (slice == slices + 1) lines.clear_inboxes(slice);
       each_other([&](int peer) {
-        platform::release_system();
+        platform::release_system();  // partner: the acquire below, of this peer
         lines.put(peer, slice, 0, Pack<Uint8>{});
       });
       each_other([&](int peer) {
         lines.template get<Uint8>(peer, slice, 0);
-        platform::acquire_system();
+        platform::acquire_system();  // partner: the release above, of this peer
       });
       block_.sync();
       if (block_.stopped()) return;
@@ -117,6 +117,7 @@ class Cards {
         Card{address_at(work_.input, *work_.mapped.input, peer),
              address_at(work_.output, *work_.mapped.output, peer) + kOffered})};
   }
+
   const Block& block_;
   const DeviceComm& comm_;
   const Waits& waits_;

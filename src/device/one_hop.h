@@ -203,6 +203,7 @@ class OneHop {
     if (slice == 1) lines_.clear_inboxes(kSweepRounds);
     return true;
   }
+
   // ---- Streams: slots that were taken are free again ----
 
   WEFT_DEV bool wait_room(bool refused) const {

@@ -192,7 +192,13 @@ TEST(HostKernel, WaitingCostsNoProcessorTime) {
   const double used = cpu_seconds() - before;
   set(gate, 1);
   HIP_OK(hipDeviceSynchronize());
-  EXPECT_LT(used, 0.5);  // polling would take a second a worker; falling asleep takes some, too
+#ifdef __SANITIZE_THREAD__
+  constexpr double kMost =
+      0.5;  // it instruments what workers do before they fall asleep: 0.21 seen
+#else
+  constexpr double kMost = 0.2;
+#endif
+  EXPECT_LT(used, kMost);  // polling would take a second a worker
   HIP_OK(hipFree(gate));
 }
 
