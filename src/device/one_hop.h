@@ -270,11 +270,7 @@ struct OneHopKernel {
       block.sync();
       if (block.stopped()) break;
     }
-    if (block.stopped()) {
-      end_kernel(block, args, waits);
-    } else if (is_last_lane(block)) {
-      count_block(args);
-    }
+    end_released_kernel(block, args, waits);
   }
 };
 

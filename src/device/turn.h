@@ -109,4 +109,14 @@ WEFT_DEV void end_kernel(const Block& block, const LaunchArgs& args, const Waits
   count_block(args);
 }
 
+// Where the last lane has released what is to be seen, behind the last barrier: nothing is waited
+// for.
+WEFT_DEV void end_released_kernel(const Block& block, const LaunchArgs& args, const Waits& waits) {
+  if (block.stopped()) {
+    end_kernel(block, args, waits);
+  } else if (is_last_lane(block)) {
+    count_block(args);
+  }
+}
+
 }  // namespace weft
