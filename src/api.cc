@@ -73,7 +73,10 @@ constexpr unsigned kSimMagic = 0x74685283;
 
 // Communicators work side by side.
 ncclResult_t simulate_end(ncclSimInfo_t* info) {
-  const auto calls = Group::current().discard();  // whatever is wrong with `info`
+  double longest = 0;
+  Group::current().discard([&](Communicator& comm, std::span<const Request> requests) {
+    longest = std::max(longest, estimate_us(comm, requests));
+  });  // whatever is wrong with `info`
   require_pointer("ncclGroupSimulateEnd", "simInfo", info);
   if (info->magic != kSimMagic ||
       info->size < offsetof(ncclSimInfo_t, estimatedTime) + sizeof(float))
@@ -81,10 +84,6 @@ ncclResult_t simulate_end(ncclSimInfo_t* info) {
          "ncclGroupSimulateEnd: simInfo has magic {:#x} and size {}: it must start as "
          "NCCL_SIM_INFO_INITIALIZER",
          info->magic, info->size);
-  double longest = 0;
-  for (const Group::Calls& each : calls)
-    longest = std::max(
-        longest, estimate_us(*communicator_of(each.handle, "ncclGroupSimulateEnd"), each.requests));
   info->estimatedTime = float(longest);
   return ncclSuccess;
 }

@@ -9,6 +9,7 @@
 #include "error.h"
 #include "fault_text.h"
 #include "log.h"
+#include "plan.h"
 
 namespace weft {
 
@@ -25,6 +26,7 @@ void KernelOrder::note_launch(StreamId stream, uint32_t blocks) {
 Communicator::Communicator(int rank, int size, int device, std::shared_ptr<const Config> config,
                            CommOptions options)
     : graphs(std::make_unique<GraphOrder>(config->graph_mixing)),
+      planner(std::make_unique<Planner>()),
       random_state(config->random_grid),
       rank_(rank),
       size_(size),

@@ -34,6 +34,8 @@
 
 namespace weft {
 
+class Planner;
+
 enum class CommState : int { kInitializing, kReady, kFailed, kFinalized, kAborted, kClosed };
 
 // Which kernel comes after which (design, section 5): on the stream of the last one, stream order;
@@ -118,8 +120,9 @@ class Communicator {
   size_t zero_copy_bytes() const;           // from so many on, 0: never
 
   std::mutex launch_mutex;
-  KernelOrder order;          // under launch_mutex
-  uint64_t random_state = 0;  // of WEFT_RANDOM_GRID, under launch_mutex
+  const std::unique_ptr<Planner> planner;  // under launch_mutex
+  KernelOrder order;                       // under launch_mutex
+  uint64_t random_state = 0;               // of WEFT_RANDOM_GRID, under launch_mutex
 
   UserOps user_ops;  // any thread
 

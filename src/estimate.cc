@@ -19,7 +19,7 @@ double collective_us(const Communicator& comm, const Request& request, size_t by
 
 }  // namespace
 
-double estimate_us(const Communicator& comm, const std::vector<Request>& requests) {
+double estimate_us(const Communicator& comm, std::span<const Request> requests) {
   if (requests.empty()) return 0;
   const platform::CostTable& costs = comm.costs;
   if (comm.size() == 1) return costs.launch_us;  // copies on the device

@@ -2,7 +2,7 @@
 // operation costs (algorithms/select.h).
 #pragma once
 
-#include <vector>
+#include <span>
 
 #include "communicator.h"
 #include "request.h"
@@ -10,6 +10,6 @@
 namespace weft {
 
 // Microseconds that these requests take together, launched as one group.
-double estimate_us(const Communicator& comm, const std::vector<Request>& requests);
+double estimate_us(const Communicator& comm, std::span<const Request> requests);
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // Groups (group.h).
 #include "group.h"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <system_error>
@@ -65,6 +66,12 @@ std::vector<std::exception_ptr> initialize_all(std::vector<InitJob>& jobs) {
   return errors;
 }
 
+// However a group ends, nothing of it is left for the next one.
+struct Emptied {
+  GroupCalls& calls;
+  ~Emptied() { calls.clear(); }
+};
+
 void hand_over(InitJob& job) { *job.out = open_handle(std::move(job.comm)); }
 
 }  // namespace
@@ -102,13 +109,27 @@ ncclResult_t Group::end() {
   return run();
 }
 
-void Group::add(ncclComm_t handle, const Request& request) {
-  if (calls_.empty() || calls_.back().handle != handle) {
-    for (Calls& calls : calls_)
-      if (calls.handle == handle) return calls.requests.push_back(request);
-    calls_.push_back({handle, {}});
+void GroupCalls::add(ncclComm_t handle, const Request& request) {
+  const auto used = std::span(calls_).first(used_);
+  auto calls = std::ranges::find(used, handle, &Calls::handle);
+  if (calls == used.end()) {
+    if (used_ == calls_.size()) calls_.emplace_back();
+    calls_[used_].handle = handle;
+    return calls_[used_++].requests.push_back(request);
   }
-  calls_.back().requests.push_back(request);
+  calls->requests.push_back(request);
+}
+
+void GroupCalls::clear() {
+  for (Calls& calls : std::span(calls_).first(used_)) {
+    calls.comm.reset();
+    calls.requests.clear();
+  }
+  used_ = 0;
+}
+
+void Group::add(ncclComm_t handle, const Request& request) {
+  calls_.add(handle, request);
   if (!open()) run();
 }
 
@@ -122,15 +143,14 @@ ncclResult_t Group::add(HostJob job) {
   return open() ? ncclSuccess : run();
 }
 
-std::vector<Group::Calls> Group::discard() {
+void Group::discard(const std::function<void(Communicator&, std::span<const Request>)>& look) {
   if (depth_ == 0) fail(ncclInvalidUsage, "ncclGroupSimulateEnd without ncclGroupStart");
-  if (--depth_ > 0) return {};
-  const ncclResult_t failure = std::exchange(failure_, ncclSuccess);
+  if (--depth_ > 0) return;
+  const Emptied emptied{calls_};
   host_jobs_.clear();
   jobs_.clear();
-  std::vector<Calls> calls = std::exchange(calls_, {});
-  if (failure != ncclSuccess) fail(failure, "a call of this group failed: {}", failure_text_);
-  return calls;
+  fail_if_failed();
+  calls_.visit(look);
 }
 
 void Group::note_failure(ncclResult_t code, const std::string& text) {
@@ -139,18 +159,19 @@ void Group::note_failure(ncclResult_t code, const std::string& text) {
   failure_text_ = text;
 }
 
-ncclResult_t Group::run() {
+void Group::fail_if_failed() {
   const ncclResult_t failure = std::exchange(failure_, ncclSuccess);
+  if (failure != ncclSuccess) fail(failure, "a call of this group failed: {}", failure_text_);
+}
+
+ncclResult_t Group::run() {
+  const Emptied emptied{calls_};
   std::vector<HostJob> host_jobs = std::exchange(host_jobs_, {});
   std::vector<InitJob> jobs = std::exchange(jobs_, {});
-  const std::vector<Calls> all_calls = std::exchange(calls_, {});
-  if (failure != ncclSuccess) fail(failure, "a call of this group failed: {}", failure_text_);
+  fail_if_failed();
   const ncclResult_t result = run_jobs(std::move(host_jobs), std::move(jobs));
-  // All handles are looked at before the first launch: a group starts whole or not at all.
-  std::vector<std::shared_ptr<Communicator>> comms;
-  for (const Calls& calls : all_calls)
-    comms.push_back(communicator_of(calls.handle, "ncclGroupEnd"));
-  for (size_t i = 0; i < comms.size(); ++i) launch(*comms[i], all_calls[i].requests);
+  calls_.visit(
+      [](Communicator& comm, std::span<const Request> requests) { launch(comm, requests); });
   return result;
 }
 

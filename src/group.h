@@ -5,7 +5,9 @@
 
 #include <rccl/rccl.h>
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +24,30 @@ struct InitJob {
   ncclComm_t* out;  // set when the init has succeeded; at once when it is non-blocking
 };
 
+// Of one thread: by communicator, in the order in which communicators came. Memory is kept from one
+// group to the next.
+class GroupCalls {
+ public:
+  void add(ncclComm_t handle, const Request& request);
+  void clear();
+  // All handles are looked at before the first visit: a group starts whole or not at all.
+  template <class Visit>
+  void visit(Visit visit) {
+    for (Calls& calls : std::span(calls_).first(used_))
+      calls.comm = communicator_of(calls.handle, "ncclGroupEnd");
+    for (const Calls& calls : std::span(calls_).first(used_)) visit(*calls.comm, calls.requests);
+  }
+
+ private:
+  struct Calls {
+    ncclComm_t handle;
+    std::shared_ptr<Communicator> comm;
+    std::vector<Request> requests;
+  };
+  std::vector<Calls> calls_;
+  size_t used_ = 0;
+};
+
 class Group {
  public:
   // Of the calling thread.
@@ -36,23 +62,20 @@ class Group {
   void add(ncclComm_t handle, const Request& request);
   ncclResult_t add(InitJob job);
   ncclResult_t add(HostJob job);
-  // Ends the group without doing anything; at the outermost end gives what would have been
+  // Ends the group without doing anything; at the outermost end `look` sees what would have been
   // launched. Throws as end() does.
-  struct Calls {
-    ncclComm_t handle;
-    std::vector<Request> requests;
-  };
-  std::vector<Calls> discard();
+  void discard(const std::function<void(Communicator&, std::span<const Request>)>& look);
   // A call inside the group failed.
   void note_failure(ncclResult_t code, const std::string& text);
 
  private:
   ncclResult_t run();
+  void fail_if_failed();
 
   int depth_ = 0;
   std::vector<HostJob> host_jobs_;
   std::vector<InitJob> jobs_;
-  std::vector<Calls> calls_;  // by first appearance of the communicator
+  GroupCalls calls_;
   ncclResult_t failure_ = ncclSuccess;
   std::string failure_text_;
 };

@@ -54,9 +54,10 @@ void launch_eager(Communicator& comm, Launch& launch) {
 
 // A kernel without operations: it waits for the one before it.
 void launch_nothing(Communicator& comm, hipStream_t stream) {
-  Launch launch{
-      pairwise_kernel(), 1, comm.geometry.threads, pairwise_scratch(comm.size()), stream, {},
-      PairwiseArgs{}};
+  std::vector<Launch> launches;
+  Launch& launch = add_launch<PairwiseArgs>(
+      launches, {pairwise_kernel(), 1, comm.geometry.threads, pairwise_scratch(comm.size())},
+      stream);
   launch.common().comm = comm.device_state->device_comm();
   launch.common().deadline_ns = deadline_ns(comm);
   launch_eager(comm, launch);
@@ -77,8 +78,8 @@ void launch_kernel(Communicator& comm, Launch& launch) {
   for (const hipStream_t stream : launch.joined) follow(stream, launch.stream);
 }
 
-void launch_all(Communicator& comm, const std::vector<Request>& requests) {
-  std::vector<Launch> launches = plan(comm, requests);
+void launch_all(Communicator& comm, std::span<const Request> requests) {
+  std::vector<Launch>& launches = comm.planner->plan(comm, requests);
   for (const Request& request : requests)
     if (!is_pairwise(request.collective)) comm.remember(request);
   try {
@@ -100,12 +101,16 @@ void copy(const Request& request) {
       "copying {} bytes", bytes);
 }
 
-void copy_messages(const std::vector<Request>& messages) {
-  for (const auto& tasks : deal_messages({0, 1, 1, 0}, messages))
-    for (const Task& task : tasks)
-      hip_check(hipMemcpyAsync(task.to, task.from, task.bytes, hipMemcpyDeviceToDevice,
-                               messages.front().stream),
-                "copying {} bytes", task.bytes);
+void copy_messages(std::span<const Request> requests) {
+  const auto message = std::ranges::find_if(
+      requests, [](const Request& request) { return is_pairwise(request.collective); });
+  if (message == requests.end()) return;
+  MessageDealer dealer;
+  for (const TaskBatch& batch : dealer.deal({0, 1, 1, 0}, requests))
+    for (const Task& task : batch.tasks)
+      hip_check(
+          hipMemcpyAsync(task.to, task.from, task.bytes, hipMemcpyDeviceToDevice, message->stream),
+          "copying {} bytes", task.bytes);
 }
 
 // The memory that kernels need is made with the first one.
@@ -114,26 +119,24 @@ void reduce_alone(Communicator& comm, Request request) {
     comm.device_state =
         std::make_unique<DeviceState>(0, std::vector<DevicePeer>(1), comm.geometry.box, 0, 0);
   request.collective = Collective::kAllReduce;
-  launch_all(comm, {request});
+  launch_all(comm, std::span(&request, 1));
 }
 
-void launch_alone(Communicator& comm, const std::vector<Request>& requests) {
-  std::vector<Request> messages;
+void launch_alone(Communicator& comm, std::span<const Request> requests) {
   for (const Request& request : requests) {
-    if (is_pairwise(request.collective)) {
-      messages.push_back(request);
-    } else if (request.user_op || request.bias != nullptr) {
+    if (is_pairwise(request.collective)) continue;
+    if (request.user_op || request.bias != nullptr) {
       reduce_alone(comm, request);
     } else {
       copy(request);
     }
   }
-  copy_messages(messages);
+  copy_messages(requests);
 }
 
 }  // namespace
 
-void launch(Communicator& comm, const std::vector<Request>& requests) {
+void launch(Communicator& comm, std::span<const Request> requests) {
   const DeviceScope scope(comm.device());
   const std::lock_guard lock(comm.launch_mutex);
   comm.require_ready("ncclGroupEnd");  // it may have ended since the call

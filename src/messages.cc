@@ -2,8 +2,6 @@
 #include "messages.h"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 #include "error.h"
 #include "hash.h"
@@ -14,14 +12,6 @@ namespace {
 
 size_t bytes_of(const Request& request) { return request.count * type_bytes(request.type); }
 bool is_send(const Request& request) { return request.collective == Collective::kSend; }
-
-// A message with its place in the order that both ends agree on: by its number within its flow,
-// then by distance, then by sender.
-struct Message {
-  Task task;
-  int number, distance, sender;
-  auto key() const { return std::tuple(number, distance, sender); }
-};
 
 // Above, fences and flags of slots cost less than twice the bytes.
 constexpr size_t kMostLineBytes = 64 << 10;
@@ -49,70 +39,71 @@ Task make_task(const MessageShape& shape, const Request& request, int distance) 
   task.lines = shape.line_packs > 0 && task.bytes <= kMostLineBytes &&
                task.share_packs + (task.longer_shares > 0 ? 1 : 0) <= shape.line_packs;
   if (!task.lines) spread(task, shape, platform::kBytesPerChannel);
-  task.after = -1;
   return task;
 }
 
-std::vector<Message> to_others(const MessageShape& shape, const std::vector<Request>& requests) {
-  std::map<std::pair<int, bool>, int> numbers;  // by flow
-  std::vector<Message> messages;
-  for (const Request& request : requests) {
-    if (request.root == shape.rank) continue;
-    const bool send = is_send(request);
-    const int sender = send ? shape.rank : request.root;
-    const int receiver = send ? request.root : shape.rank;
-    const int distance = (receiver - sender + shape.size) % shape.size;
-    messages.push_back(
-        {make_task(shape, request, distance), numbers[{request.root, send}]++, distance, sender});
-  }
-  return messages;
-}
-
-// Copies for messages to oneself, matched in their order.
-std::vector<Message> to_self(const MessageShape& shape, const std::vector<Request>& requests) {
-  std::vector<Request> sends, receives;
-  for (const Request& request : requests)
-    if (request.root == shape.rank) (is_send(request) ? sends : receives).push_back(request);
-  if (sends.size() != receives.size())
-    fail(ncclInvalidUsage,
-         "rank {} sends {} messages to itself and receives {} in one group: they would never meet",
-         shape.rank, sends.size(), receives.size());
-  std::vector<Message> messages;
-  for (size_t i = 0; i < sends.size(); ++i) {
-    if (bytes_of(sends[i]) != bytes_of(receives[i]))
-      fail(ncclInvalidUsage, "rank {}: {} to itself meets {}", shape.rank, describe(sends[i]),
-           describe(receives[i]));
-    Task task = make_task(shape, sends[i], 0);
-    task.to = receives[i].output;
-    task.kind = Task::kCopy;
-    if (task.bytes > 0 && task.from != task.to) messages.push_back({task, int(i), 0, shape.rank});
-  }
-  return messages;
+// Of messages to oneself in one of the two directions.
+bool is_to_self(const MessageShape& shape, const Request& request, Collective direction) {
+  return request.collective == direction && request.root == shape.rank;
 }
 
 }  // namespace
 
-std::vector<std::vector<Task>> deal_messages(const MessageShape& shape,
-                                             const std::vector<Request>& requests) {
-  std::vector<Message> messages = to_others(shape, requests);
-  for (Message& copy : to_self(shape, requests)) messages.push_back(copy);
-  std::sort(messages.begin(), messages.end(),
-            [](const Message& a, const Message& b) { return a.key() < b.key(); });
-  std::vector<std::vector<Task>> launches;
-  std::map<std::pair<int, int>, int> last;  // task of a flow in the current launch
-  for (const Message& message : messages) {
-    if (launches.empty() || launches.back().size() == kMaxTasks) {
-      launches.emplace_back();
-      last.clear();
-    }
-    Task task = message.task;
-    const std::pair<int, int> flow{task.peer, task.kind};
-    if (const auto before = last.find(flow); before != last.end() && task.kind != Task::kCopy)
-      task.after = int16_t(before->second);
-    last[flow] = int(launches.back().size());
-    launches.back().push_back(task);
+void MessageDealer::add_to_others(const MessageShape& shape, std::span<const Request> requests) {
+  numbers_.assign(2 * size_t(shape.size), 0);
+  for (const Request& request : requests) {
+    if (!is_pairwise(request.collective) || request.root == shape.rank) continue;
+    const bool send = is_send(request);
+    const int sender = send ? shape.rank : request.root;
+    const int receiver = send ? request.root : shape.rank;
+    const int distance = (receiver - sender + shape.size) % shape.size;
+    int& number = numbers_[size_t(request.root + (send ? 0 : shape.size))];
+    messages_.push_back({make_task(shape, request, distance), number++, distance, sender});
   }
-  return launches;
+}
+
+// Copies for messages to oneself, matched in their order.
+void MessageDealer::add_to_self(const MessageShape& shape, std::span<const Request> requests) {
+  const auto count = [&](Collective direction) {
+    return std::ranges::count_if(requests,
+                                 [&](const Request& r) { return is_to_self(shape, r, direction); });
+  };
+  const auto sends = count(Collective::kSend), receives = count(Collective::kRecv);
+  if (sends != receives)
+    fail(ncclInvalidUsage,
+         "rank {} sends {} messages to itself and receives {} in one group: they would never meet",
+         shape.rank, sends, receives);
+  auto receive = requests.begin();
+  int number = 0;
+  for (const Request& send : requests) {
+    if (!is_to_self(shape, send, Collective::kSend)) continue;
+    while (!is_to_self(shape, *receive, Collective::kRecv)) ++receive;
+    if (bytes_of(send) != bytes_of(*receive))
+      fail(ncclInvalidUsage, "rank {}: {} to itself meets {}", shape.rank, describe(send),
+           describe(*receive));
+    Task task = make_task(shape, send, 0);
+    task.to = (receive++)->output;
+    task.kind = Task::kCopy;
+    if (task.bytes > 0 && task.from != task.to) messages_.push_back({task, number, 0, shape.rank});
+    ++number;
+  }
+}
+
+const std::vector<TaskBatch>& MessageDealer::deal(const MessageShape& shape,
+                                                  std::span<const Request> requests) {
+  messages_.clear();
+  add_to_others(shape, requests);
+  add_to_self(shape, requests);
+  std::ranges::sort(messages_, {}, &Message::key);
+  tasks_.clear();
+  for (const Message& message : messages_) tasks_.push_back(message.task);
+  batches_.clear();
+  for (size_t first = 0; first < messages_.size(); first += kMaxTasks) {
+    const size_t end = std::min(first + kMaxTasks, messages_.size());
+    batches_.push_back(
+        {{&tasks_[first], end - first}, messages_[end - 1].number - messages_[first].number + 1});
+  }
+  return batches_;
 }
 
 }  // namespace weft

@@ -74,19 +74,11 @@ class LineChannel {
     const Flag wanted = Format::flag(counter + 1, signature_);
     Patience patience;
     Pack<Type> pack{};
-    WEFT_ROLLED
-    for (unsigned spins = 1; alive_; ++spins) {
-      Flag seen{};
-      if (Format::load(in, unit, wanted, pack.bytes, seen)) {
-        platform::poll_hit();
-        break;
-      }
-      platform::poll_miss(Format::polled(in, unit));
-      if (spins % platform::kSpinsPerCheck == 0 &&
-          Format::any(must_leave_line<Format>(waits_, site(Fault::kData, peer, 0), signature_,
-                                              wanted, seen, patience)))
-        alive_ = false;
-    }
+    if (alive_)
+      alive_ = poll_unit<Format>(in, unit, wanted, pack.bytes, [&](Flag seen) {
+        return must_leave_line<Format>(waits_, site(Fault::kData, peer, 0), signature_, wanted,
+                                       seen, patience);
+      });
     return pack;
   }
 

@@ -61,6 +61,23 @@ WEFT_DEV bool must_leave_line(const Waits& waits, WaitSite site, uint32_t signat
   return true;
 }
 
+// Polls a unit until it has come. `leaves` is asked now and then with the flag that was seen; once
+// it says so the answer is false, for all lanes that share the unit.
+template <class Format, class Leaves>
+WEFT_DEV bool poll_unit(const char* slot, const typename Format::Unit& unit,
+                        typename Format::Flag wanted, platform::Bytes16& pack, Leaves leaves) {
+  WEFT_ROLLED
+  for (unsigned spins = 1;; ++spins) {
+    typename Format::Flag seen{};
+    if (Format::load(slot, unit, wanted, pack, seen)) {
+      platform::poll_hit();
+      return true;
+    }
+    platform::poll_miss(Format::polled(slot, unit));
+    if (spins % platform::kSpinsPerCheck == 0 && Format::any(leaves(seen))) return false;
+  }
+}
+
 // Format: the lines of one protocol, in units of one or more packs that lanes read and write
 // together (ll.h).
 template <class Format>
@@ -122,17 +139,9 @@ class Lines {
   WEFT_DEV Pack<Type> get(const Source& source, const Unit& unit) {
     Patience patience;
     Pack<Type> pack{};
-    WEFT_ROLLED
-    for (unsigned spins = 1; alive_; ++spins) {
-      Flag seen{};
-      if (Format::load(source.base, unit, source.flag, pack.bytes, seen)) {
-        platform::poll_hit();
-        break;
-      }
-      platform::poll_miss(Format::polled(source.base, unit));
-      if (spins % platform::kSpinsPerCheck == 0 && Format::any(leaves(source, seen, patience)))
-        alive_ = false;
-    }
+    if (alive_)
+      alive_ = poll_unit<Format>(source.base, unit, source.flag, pack.bytes,
+                                 [&](Flag seen) { return leaves(source, seen, patience); });
     return pack;
   }
   template <class Type>

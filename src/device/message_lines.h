@@ -84,16 +84,8 @@ struct AwaitedLines {
   WEFT_DEV Pack<Uint8> get(const Waits& waits, uint32_t unit) const {
     Patience patience;
     Pack<Uint8> pack{};
-    WEFT_ROLLED
-    for (unsigned spins = 1;; ++spins) {
-      LlFormat::Flag seen{};
-      if (LlFormat::load(slot, unit, flag, pack.bytes, seen)) {
-        platform::poll_hit();
-        break;
-      }
-      platform::poll_miss(LlFormat::polled(slot, unit));
-      if (spins % platform::kSpinsPerCheck == 0 && leaves(waits, seen, patience)) break;
-    }
+    poll_unit<LlFormat>(slot, unit, flag, pack.bytes,
+                        [&](LlFormat::Flag seen) { return leaves(waits, seen, patience); });
     return pack;
   }
   // By one lane: whether the first line is there.

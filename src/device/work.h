@@ -163,7 +163,6 @@ struct Task {
   int32_t peer;
   uint32_t signature;
   uint16_t first_channel, channels, longer_shares;
-  int16_t after;  // the task before it in the same flow, -1: none
   Kind kind;
   bool lines;  // short: one slice of lines on each of its channels
 };

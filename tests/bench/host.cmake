@@ -6,4 +6,10 @@ if(WEFT_PLATFORM STREQUAL "host")
   add_test(NAME host_ring_bench COMMAND host_ring_bench --benchmark_min_time=0.01
            --benchmark_filter=bytes:1024/|launch_and_wait)
   set_tests_properties(host_ring_bench PROPERTIES LABELS "bench" TIMEOUT 60)
+
+  # What a call costs before its kernel is launched.
+  add_executable(host_path_bench host_path_bench.cc)
+  target_link_libraries(host_path_bench PRIVATE rccl weft_hip)
+  add_test(NAME host_path_bench COMMAND host_path_bench)
+  set_tests_properties(host_path_bench PROPERTIES LABELS "ci" TIMEOUT 60)
 endif()

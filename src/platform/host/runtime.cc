@@ -39,8 +39,12 @@ void refuse_when_other_runtime() {
           other.c_str());
 }
 
+// A fork waits for a start under way, so that a child inherits neither its lock nor half of it.
+void before_fork() { start_lock.lock(); }
+void after_fork_in_parent() { start_lock.unlock(); }
 void after_fork_in_child() {
   if (state.load() == kReady) state.store(kForked);
+  start_lock.unlock();
 }
 
 void at_exit() {
@@ -61,7 +65,6 @@ void start() {
   read_faults(r->config.faults);
   start_scheduler(r->config);
   the_runtime = r.release();
-  pthread_atfork(nullptr, nullptr, &after_fork_in_child);
   atexit(&at_exit);
   if (the_runtime->config.stall_seconds > 0) start_watchdog(the_runtime->config.stall_seconds);
 }
@@ -92,7 +95,10 @@ void start() {
 }
 
 // A runtime that was loaded with this one is found before the first call.
-__attribute__((constructor)) void look_at_load() { refuse_when_other_runtime(); }
+__attribute__((constructor)) void look_at_load() {
+  pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
+  refuse_when_other_runtime();
+}
 
 }  // namespace
 

@@ -2,17 +2,4 @@
 // names (contract: src/platform/README.md). Host code only.
 #pragma once
 
-#include <hip/hip_runtime.h>
-
-#include <optional>
-
-namespace weft::platform {
-
-inline std::optional<unsigned long long> stream_id(hipStream_t stream) {
-  unsigned long long id = 0;
-  if (hipStreamGetId(stream, &id) == hipSuccess) return id;
-  (void)hipGetLastError();
-  return std::nullopt;
-}
-
-}  // namespace weft::platform
+#include "platform/stream_identity_number.h"

@@ -79,7 +79,7 @@ std::vector<Launch> planned(const LocalRanks& ranks, Collective collective, size
   for (int root = 0; root < kRanks; ++root)
     requests.push_back(
         {collective, nullptr, nullptr, count, ncclFloat32, ncclSum, root, ranks.stream(0)});
-  return plan(*comm, requests);
+  return comm->planner->plan(*comm, requests);
 }
 
 TEST(SideBySide, OneCallOnChannelsOfTheirOwn) {
