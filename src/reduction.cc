@@ -36,16 +36,16 @@ OpArg arg_of(const ReductionKey& key) {
   }
 }
 
-OpBody body_of(ncclRedOp_t op) {
-  return op == ncclProd || op == ncclMax || op == ncclMin ? OpBody::kProdOrMinMax : OpBody::kSum;
-}
-
 template <class Type>
 Reduction reduction_of(ElementType element, const ReductionKey& key) {
   return {element, body_of(key.op), arg_of<Type>(key)};
 }
 
 }  // namespace
+
+OpBody body_of(ncclRedOp_t op) {
+  return op == ncclProd || op == ncclMax || op == ncclMin ? OpBody::kProdOrMinMax : OpBody::kSum;
+}
 
 Reduction make_reduction(const ReductionKey& key) {
   switch (key.type) {

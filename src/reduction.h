@@ -17,6 +17,9 @@ struct Reduction {
   OpArg arg;
 };
 
+// Operations of a program, and what does not reduce (ncclSum), are sums.
+OpBody body_of(ncclRedOp_t op);
+
 // `type` and `op` are valid (validate.h).
 struct ReductionKey {
   ncclDataType_t type;

@@ -7,6 +7,7 @@
 #include "algorithms/select.h"
 #include "hash.h"
 #include "launch_shape.h"
+#include "reduction.h"
 
 namespace weft {
 namespace {
@@ -48,15 +49,21 @@ bool fills_every_chunk(const Request& request, const Elements& elements, int chu
 }
 
 // A rank alone folds what it has.
-Choice choose(const Communicator& comm, Collective collective, size_t bytes) {
-  if (comm.size() > 1) return comm.selector->choose(collective, bytes);
+Choice choose(const Communicator& comm, Collective collective, size_t bytes, bool long_lines) {
+  if (comm.size() > 1) return comm.selector->choose(collective, bytes, long_lines);
   return {&algorithms()[size_t(PatternId::kOneShotAllReduce)], Protocol::kSimple};
 }
 
-Course course_of(const Communicator& comm, const Request& request, size_t bytes) {
+// LL128 carries whole packs, as the lanes of a line would part at a shorter one; and of reductions
+// sums, as others are rare and their kernels a tenth of all code.
+bool suits_long_lines(const Request& request, size_t bytes) {
+  return bytes % kPackBytes == 0 && body_of(request.op) == OpBody::kSum;
+}
+
+Course course_of(const Communicator& comm, const Request& request, size_t bytes, bool long_lines) {
   if (const ScheduleSteps* s = request.schedule.get())
     return {s->protocol, s->chunks, s->flow_chunks, false, s->in_rank_order, false, {}, s};
-  const Choice choice = choose(comm, request.collective, bytes);
+  const Choice choice = choose(comm, request.collective, bytes, long_lines);
   const PatternId id = choice.algorithm->pattern;
   return {choice.protocol,
           pattern_chunks(id, comm.size()),
@@ -74,9 +81,10 @@ Course course_of(const Communicator& comm, const Request& request, size_t bytes)
 Way way_of(const Communicator& comm, const Request& request) {
   const Elements elements = elements_of(request);
   Way way;
-  way.course = course_of(comm, request, elements.count * elements.bytes);
-  // The lanes of a line would part at a pack that is not whole.
-  if (way.course.protocol == Protocol::kLl128 && elements.count * elements.bytes % kPackBytes != 0)
+  const size_t bytes = elements.count * elements.bytes;
+  const bool long_lines = suits_long_lines(request, bytes);
+  way.course = course_of(comm, request, bytes, long_lines);
+  if (way.course.protocol == Protocol::kLl128 && !long_lines)  // as told: a schedule, NCCL_PROTO
     way.course.protocol = Protocol::kLl;
   const WireShape wire = shape_of(way.course.protocol);
   const bool exchange =

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "algorithms/chunks.h"
@@ -221,12 +222,13 @@ platform::CostTable::Estimate Selector::estimate(const Candidate& candidate,
   return costs_.estimate(cost_of(costs_, candidate.choice.protocol), cost.latency, bytes);
 }
 
-Choice Selector::choose(Collective collective, size_t segment_bytes) const {
+Choice Selector::choose(Collective collective, size_t segment_bytes, bool long_lines) const {
   const std::vector<Candidate>& all = candidates_[int(collective)];
-  const auto cheaper = [&](const Candidate& a, const Candidate& b) {
-    return estimate(a, segment_bytes).us < estimate(b, segment_bytes).us;
+  const auto key = [&](const Candidate& each) {
+    const bool unfit = !long_lines && each.choice.protocol == Protocol::kLl128;
+    return std::pair(unfit, estimate(each, segment_bytes).us);
   };
-  const auto cheapest = std::min_element(all.begin(), all.end(), cheaper);
+  const auto cheapest = std::ranges::min_element(all, {}, key);
   Choice choice = cheapest->choice;
   choice.zero_copy = goes_without_copies(choice, segment_bytes);
   const platform::CostTable::Estimate estimated = estimate(*cheapest, segment_bytes);

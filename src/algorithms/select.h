@@ -71,8 +71,9 @@ class Selector {
   Selector(const Rules& rules, int ranks, bool in_rank_order, size_t zero_copy_bytes = 0,
            const platform::CostTable& costs = platform::kCosts);
 
-  // The cheapest for segments (collective.h) of so many bytes.
-  Choice choose(Collective collective, size_t segment_bytes) const;
+  // The cheapest for segments (collective.h) of so many bytes. `long_lines`: LL128 can carry it;
+  // else that is taken only where the rules leave nothing else.
+  Choice choose(Collective collective, size_t segment_bytes, bool long_lines = true) const;
 
  private:
   struct Candidate {

@@ -25,7 +25,7 @@ const void* one_hop_sum() {
 template <>
 KernelSet kernels_of_type<WEFT_INSTANCE_TYPE>() {
   return {{{address<Ll, Sum>(), address<Ll, ProdOrMinMax>()},
-           {address<Ll128, Sum>(), address<Ll128, ProdOrMinMax>()},
+           {address<Ll128, Sum>(), nullptr},
            {address<Simple, Sum>(), address<Simple, ProdOrMinMax>()}},
           {one_hop_sum<LlFormat>(), one_hop_sum<Ll128Format>(), nullptr}};
 }

@@ -34,15 +34,15 @@ inline constexpr int kElementTypeCount = 11;
 
 // What hipLaunchKernel takes, by [protocol][op body].
 struct KernelSet {
-  const void* kernel[kProtocolCount][kOpBodyCount];
-  const void* one_hop_sum[kProtocolCount];  // not of Simple
+  const void* kernel[kProtocolCount][kOpBodyCount];  // of LL128 only sums
+  const void* one_hop_sum[kProtocolCount];           // not of Simple
 };
 
 // Of one element type; defined by instance.cc, compiled once a type.
 template <class Type>
 KernelSet kernels_of_type();
 
-// Null for a type that no device of the platform has.
+// Null for a type that no device of the platform has, and for what LL128 does not carry (way.cc).
 const void* kernel_of(Protocol protocol, ElementType type, OpBody body);
 
 // Of sums, and of operations that do not reduce, in one hop over LL or LL128 (one_hop.h). Null for

@@ -157,6 +157,15 @@ TEST(Selector, TheCheapestOfWhatIsLeft) {
   EXPECT_EQ(tree.choose(kAllReduce, 8).protocol, Protocol::kSimple);
 }
 
+TEST(Selector, LongLinesAreLeftOutWhereTheyDoNotSuit) {
+  for (const size_t bytes : {size_t(8), size_t(1) << 20, size_t(1) << 30}) {
+    const Selector all(Rules("", "LL,LL128,Simple"), 8, false),
+        long_only(Rules("", "LL128"), 8, false);
+    EXPECT_NE(all.choose(kAllReduce, bytes, false).protocol, Protocol::kLl128) << bytes;
+    EXPECT_EQ(long_only.choose(kAllReduce, bytes, false).protocol, Protocol::kLl128) << bytes;
+  }
+}
+
 TEST(Selector, InRankOrderOnly) {
   const Selector selector(Rules("", ""), 8, true);
   for (const Collective collective :
