@@ -111,12 +111,10 @@ TEST(BlockCurve, GoesThroughItsPoints) {
   EXPECT_EQ(kCurve.at(100), 100);
 }
 
-constexpr Collective kAllReduce = Collective::kAllReduce;
-
 Choice choose(const std::string& lines, size_t bytes, uint32_t most_blocks = 64) {
   platform::CostTable costs = read(lines).costs;
   costs.most_blocks = most_blocks;
-  return Selector(Rules("", "^LL128"), 4, false, 0, costs).choose(kAllReduce, bytes);
+  return Selector(Rules("", "^LL128"), 4, false, 0, costs).choose(Collective::kAllReduce, bytes);
 }
 
 const std::string kFastLines =
