@@ -41,7 +41,7 @@ void run_schedule(const LocalRanks& ranks, const Operation& what) {
   for (const auto& part : parts) EXPECT_EQ(part->check(), "");
 }
 
-Operation operation(Call call, mscclAlgoHandle_t schedule) {
+Operation scheduled(Call call, mscclAlgoHandle_t schedule) {
   Operation o;
   o.call = call;
   o.schedule = schedule;
@@ -60,7 +60,7 @@ TEST_F(SchedulesOfFiles, CarryOutTheirCollective) {
       mscclAlgoHandle_t handle = 0;
       require_ok(load(changed(xml, "\"Simple\"", "\"" + std::string(protocol) + "\""), &handle),
                  "mscclLoadAlgo");
-      Operation o = operation(call, handle);
+      Operation o = scheduled(call, handle);
       for (const size_t count : {0, 1, 5, 1'024, 70'001})
         for (const bool in_place : {false, true}) {
           o.count = count;
@@ -88,7 +88,7 @@ TEST_F(SchedulesOfFiles, OfRanksThatAreThreads) {
   on_threads(kScheduleRanks, [&](int rank) {
     for (uint64_t i = 0; i < 60; ++i) {
       const auto& handles = i % 3 == 0 ? ring : pairs;
-      Operation o = operation(Call::kAllReduce, i % 3 == 2 ? 0 : handles[size_t(rank)]);
+      Operation o = scheduled(Call::kAllReduce, i % 3 == 2 ? 0 : handles[size_t(rank)]);
       o.count = mix(i) % 50'000;
       o.seed = i;
       RankOperation part(o, rank, kScheduleRanks);
@@ -103,7 +103,7 @@ TEST_F(SchedulesOfFiles, RunOnAfterTheyAreUnloaded) {
   const LocalRanks ranks(kScheduleRanks);
   mscclAlgoHandle_t handle = 0;
   require_ok(load(ring_all_reduce(kScheduleRanks), &handle), "mscclLoadAlgo");
-  Operation o = operation(Call::kAllReduce, handle);
+  Operation o = scheduled(Call::kAllReduce, handle);
   o.count = 3'000'000;
   std::vector<std::unique_ptr<RankOperation>> parts;
   require_ok(ncclGroupStart(), "ncclGroupStart");
@@ -148,12 +148,12 @@ TEST_F(SchedulesOfFiles, CallsThatDoNotFitAreRefused) {
   require_ok(load(ring_all_reduce(kScheduleRanks), &ring), "mscclLoadAlgo");
   require_ok(load(all_pairs_all_reduce(kScheduleRanks), &pairs), "mscclLoadAlgo");
   const auto call = [&](mscclAlgoHandle_t handle) {
-    return RankOperation(operation(Call::kAllReduce, handle), 0, kScheduleRanks)
+    return RankOperation(scheduled(Call::kAllReduce, handle), 0, kScheduleRanks)
         .call(ranks.comm(0), ranks.stream(0));
   };
   expect_error(call(two), ncclInvalidArgument, {"for 2 ranks", "has 4"});
   expect_error(call(ring), ncclInvalidUsage, {"WEFT_DETERMINISTIC", "rank order"});
-  Operation o = operation(Call::kAllReduce, pairs);
+  Operation o = scheduled(Call::kAllReduce, pairs);
   o.count = 1'000;
   run_schedule(ranks, o);
 }

@@ -31,7 +31,7 @@ std::vector<Operation> row(Call call, size_t length, uint64_t seed) {
 }
 
 // Every rank issues all in one group, each on one of two streams.
-void run(const LocalRanks& ranks, const std::vector<Operation>& operations) {
+void run_row(const LocalRanks& ranks, const std::vector<Operation>& operations) {
   on_threads(kRootRanks, [&](int rank) {
     hipStream_t second = nullptr;
     require_hip(hipStreamCreateWithFlags(&second, hipStreamNonBlocking), "hipStreamCreate");
@@ -62,13 +62,13 @@ TEST(SideBySide, EveryNumberOfChannels) {
     const ScopedEnv env(name, value);
     const LocalRanks ranks(kRootRanks);
     for (const Call call : {Call::kBroadcast, Call::kReduce})
-      for (const size_t length : {3, 8, 11}) run(ranks, row(call, length, length));
+      for (const size_t length : {3, 8, 11}) run_row(ranks, row(call, length, length));
     // What is of another kind comes in its turn.
     std::vector<Operation> mixed = row(Call::kBroadcast, 3, 20);
     mixed.push_back(rooted(Call::kAllReduce, 0, 5'000, 30));
     for (const Operation& o : row(Call::kReduce, 4, 40)) mixed.push_back(o);
     for (const Operation& o : row(Call::kBroadcast, 2, 50)) mixed.push_back(o);
-    run(ranks, mixed);
+    run_row(ranks, mixed);
   }
 }
 
