@@ -9,7 +9,7 @@ namespace weft {
 
 namespace {
 
-constexpr int64_t kMaxChannels = 128;          // RCCL's MAXCHANNELS
+constexpr int64_t kMostChannels = 128;         // RCCL's MAXCHANNELS
 constexpr int64_t kMaxThreads = 1024;          // a block on every GPU we know
 constexpr int64_t kWave = 64;                  // the widest wave; RCCL asks for the same multiple
 constexpr int64_t kMinBufferBytes = 64 << 10;  // room for a few slices of a few KiB
@@ -82,7 +82,7 @@ const Setting kSettings[] = {
      .field = &Config::min_channels,
      .scope = Scope::kAllRanks,
      .min = 1,
-     .max = kMaxChannels,
+     .max = kMostChannels,
      .out_of_range = OutOfRange::kClamp,
      .help = "Fewest channels (blocks) of a large operation."},
     {.name = "NCCL_MAX_NCHANNELS",
@@ -90,21 +90,21 @@ const Setting kSettings[] = {
      .field = &Config::max_channels,
      .scope = Scope::kAllRanks,
      .min = 1,
-     .max = kMaxChannels,
+     .max = kMostChannels,
      .out_of_range = OutOfRange::kClamp,
      .help = "Most channels (blocks) of an operation."},
     {.name = "NCCL_MIN_CTAS",
      .field = &Config::min_ctas,
      .scope = Scope::kAllRanks,
      .min = 1,
-     .max = kMaxChannels,
+     .max = kMostChannels,
      .out_of_range = OutOfRange::kClamp,
      .help = "Overrides the configuration's minCTAs."},
     {.name = "NCCL_MAX_CTAS",
      .field = &Config::max_ctas,
      .scope = Scope::kAllRanks,
      .min = 1,
-     .max = kMaxChannels,
+     .max = kMostChannels,
      .out_of_range = OutOfRange::kClamp,
      .help = "Overrides the configuration's maxCTAs."},
     {.name = "NCCL_NTHREADS",

@@ -125,7 +125,7 @@ double ms_since_start() {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-int current_device() {
+int device_of_thread() {
   int device = -1;
   return hipGetDevice(&device) == hipSuccess ? device : -1;
 }
@@ -168,7 +168,7 @@ std::string format_line(const LogStyle& style, LogLevel level, Subsystem subsyst
   std::string who =
       fmt::format("{}{}:{}:{}", stamp, short_host_name(), getpid(), syscall(SYS_gettid));
   if (subsystem == Subsystem::kCall) return fmt::format("{} NCCL CALL {}\n", who, text);
-  who += fmt::format(" [{}]", current_device());
+  who += fmt::format(" [{}]", device_of_thread());
   switch (level) {
     case LogLevel::kError:
       return fmt::format("{} [FATAL ERROR]: {}\n", who, text);

@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 constexpr uint32_t kGoodbyeTag = 0x676f6f64;
 // Before memory is given up for good; and when the process ends, for peers of other processes.
 constexpr milliseconds kWaitInBackground{60000}, kWaitAtExit{5000};
-constexpr milliseconds kPoll{2}, kPollGraphs{50};
+constexpr milliseconds kPollEvents{2}, kPollGraphs{50};
 constexpr milliseconds kFlushLimit{1000};
 
 // What kernels of this process may still use when their communicator is given up. Never destroyed.
@@ -138,7 +138,7 @@ void Reaper::stop() {
     };
     while (!none_waits() && Clock::now() < limit) {
       if (!running_) free_ended(lock);  // no thread could be had
-      changed_.wait_for(lock, kPoll, none_waits);
+      changed_.wait_for(lock, kPollEvents, none_waits);
     }
     stop_ = true;
   }
@@ -214,7 +214,7 @@ void Reaper::run() {
   std::unique_lock lock(mutex_);
   while (!(retired_.empty() && held_by_graphs_.empty()) && !stop_) {
     free_ended(lock);
-    if (!retired_.empty()) changed_.wait_for(lock, kPoll, [&] { return stop_; });
+    if (!retired_.empty()) changed_.wait_for(lock, kPollEvents, [&] { return stop_; });
     if (retired_.empty() && !held_by_graphs_.empty())
       changed_.wait_for(lock, kPollGraphs, [&] { return stop_ || !retired_.empty(); });
   }

@@ -20,25 +20,25 @@ namespace {
 
 constexpr size_t kExchangeSlots = 2;
 
-using Clock = std::vector<uint32_t>;  // by place: moves that are known to be done
+using VectorClock = std::vector<uint32_t>;  // by place: moves that are known to be done
 
 // What stands for the data of one slice.
-struct Mark {
+struct SliceMark {
   uint64_t contributions = 0;
   int input_chunk = 0;
   bool finished = false;
   int64_t path = 0;  // messages it took to get here
 };
 
-struct Message {
-  Mark mark;
+struct SliceMessage {
+  SliceMark mark;
   int loop = 0, chunk = 0, slice = 0;
   int64_t number = 0;  // of an exchange: its place in the sender's count
-  std::shared_ptr<const Clock> clock;
+  std::shared_ptr<const VectorClock> clock;
 };
 
 struct Flow {
-  std::vector<Message> sent;
+  std::vector<SliceMessage> sent;
   std::array<int64_t, kExchangeSlots> in_slot{-1, -1};  // index in `sent`
   size_t taken = 0;
   std::vector<uint32_t> taken_at;  // by message: the receiver's move that took it
@@ -50,7 +50,7 @@ class Run {
  public:
   explicit Run(const Simulation& s)
       : s_(s), flows_(size_t(s.places) * s.places), at_(s.places), random_(s.seed) {
-    if (s.exchange) clocks_.assign(s.places, Clock(s.places));
+    if (s.exchange) clocks_.assign(s.places, VectorClock(s.places));
   }
 
   SimulationResult go() {
@@ -152,11 +152,11 @@ class Run {
   }
 
   void run(int place, const Position& at, const SubStep& move) {
-    std::optional<Mark> mark;
+    std::optional<SliceMark> mark;
     if (move.read_input) mark = read(place, at, move.chunk);
     if (s_.exchange) ++clocks_[place][place];
     for (int from : move.recv) {
-      const Message message = take(from, place);
+      const SliceMessage message = take(from, place);
       const int64_t number = at.received + before(place, at.loop, move.hop).received;
       if (s_.exchange && message.number != number)
         return wrong(place, at,
@@ -177,24 +177,24 @@ class Run {
     if (!move.send.empty()) send(place, at, move, *mark);
   }
 
-  Mark read(int place, const Position& at, int chunk) {
+  SliceMark read(int place, const Position& at, int chunk) {
     if (written(place, at.loop, chunk) > at.slice)
       wrong(place, at, fmt::format("reads input chunk {}, overwritten in place", chunk));
     return {uint64_t(1) << place, chunk, false, 0};
   }
 
-  Message take(int from, int place) {
+  SliceMessage take(int from, int place) {
     Flow& flow = this->flow(from, place);
-    Message message = flow.sent[flow.taken++];
+    SliceMessage message = flow.sent[flow.taken++];
     if (s_.exchange) {
-      Clock& mine = clocks_[place];
+      VectorClock& mine = clocks_[place];
       flow.taken_at.push_back(mine[place]);
       for (int p = 0; p < s_.places; ++p) mine[p] = std::max(mine[p], (*message.clock)[p]);
     }
     return message;
   }
 
-  Mark join(int place, const Position& at, Mark a, const Mark& b) {
+  SliceMark join(int place, const Position& at, SliceMark a, const SliceMark& b) {
     if (!program(at.loop).reduces) wrong(place, at, "reduces");
     if (a.contributions & b.contributions) wrong(place, at, "a contribution was taken twice");
     if (a.finished || b.finished) wrong(place, at, "reduced something that was finished");
@@ -204,14 +204,14 @@ class Run {
     return a;
   }
 
-  void finish(int place, const Position& at, const SubStep& move, Mark& mark) {
+  void finish(int place, const Position& at, const SubStep& move, SliceMark& mark) {
     if (s_.places > 1 && move.recv.size() + move.read_input < 2)
       wrong(place, at, "finishes without reducing");
     if (mark.finished) wrong(place, at, "finished twice");
     mark.finished = true;
   }
 
-  void write(int place, const Position& at, int chunk, const Mark& mark) {
+  void write(int place, const Position& at, int chunk, const SliceMark& mark) {
     const Expected expected = program(at.loop).expected(place, chunk);
     int& count = written(place, at.loop, chunk);
     if (count != at.slice)
@@ -227,12 +227,12 @@ class Run {
                       expected.input_chunk, expected.contributions));
   }
 
-  void send(int place, const Position& at, const SubStep& move, Mark mark) {
+  void send(int place, const Position& at, const SubStep& move, SliceMark mark) {
     const int64_t number = at.sent + before(place, at.loop, move.hop).sent;
-    Message message{mark, at.loop, move.chunk, at.slice, number, nullptr};
+    SliceMessage message{mark, at.loop, move.chunk, at.slice, number, nullptr};
     ++message.mark.path;
     result_.longest_path = std::max(result_.longest_path, message.mark.path);
-    if (s_.exchange) message.clock = std::make_shared<Clock>(clocks_[place]);
+    if (s_.exchange) message.clock = std::make_shared<VectorClock>(clocks_[place]);
     for (int to : move.send) {
       Flow& flow = this->flow(place, to);
       if (s_.exchange) overwrite(place, at, to, number);
@@ -295,7 +295,7 @@ class Run {
   std::vector<size_t> first_chunk_;        // by loop, in slices_ and written_
   std::vector<std::vector<int>> written_;  // by place
   std::vector<Position> at_;
-  std::vector<Clock> clocks_;
+  std::vector<VectorClock> clocks_;
   std::mt19937_64 random_;
   SimulationResult result_;
 };

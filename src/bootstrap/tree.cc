@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 // A rank has at most kTreeArity children; strangers beyond this are dropped, oldest first.
-constexpr size_t kMaxPending = 128;
+constexpr size_t kMaxStrangers = 128;
 }  // namespace
 
 Tree::Tree(Setup setup)
@@ -16,7 +16,7 @@ Tree::Tree(Setup setup)
       shape_(tree_shape(static_cast<int>(setup_.own.rank), static_cast<int>(setup_.own.nranks))),
       acceptor_(std::move(setup_.listeners),
                 {setup_.key, setup_.comm, Purpose::kEdge, setup_.own.rank, NCCL_VERSION_CODE},
-                kMaxPending),
+                kMaxStrangers),
       edges_(edges_of(shape_, setup_.parent)),
       rounds_(shape_),
       thread_("weft-boot", [this] { loop(); }) {}

@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-constexpr int kBacklog = 128;
+constexpr int kPeersInLine = 128;
 constexpr int kFetchLimitMs = 10'000;
 
 std::string errno_text() { return fmt::format("{} (errno {})", std::strerror(errno), errno); }
@@ -28,14 +28,14 @@ uint64_t inode_of(int fd) {
   return fstat(fd, &status) == 0 ? status.st_ino : 0;
 }
 
-struct Address {
+struct LocalAddress {
   sockaddr_un name;
   socklen_t bytes;
 };
 
 // A leading zero byte: the abstract name space, nothing in the file system.
-Address socket_address(const DescriptorOffer& offer) {
-  Address address = {};
+LocalAddress socket_address(const DescriptorOffer& offer) {
+  LocalAddress address = {};
   address.name.sun_family = AF_UNIX;
   const std::string name = fmt::format("weft-{:016x}{:016x}", offer.secret[0], offer.secret[1]);
   std::memcpy(address.name.sun_path + 1, name.data(), name.size());
@@ -90,7 +90,7 @@ Descriptor fetch_by_proc(const DescriptorOffer& offer, std::string& error) {
 
 Descriptor fetch_by_socket(const DescriptorOffer& offer, std::string& error) {
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  const Address address = socket_address(offer);
+  const LocalAddress address = socket_address(offer);
   if (!socket ||
       connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.name), address.bytes) != 0) {
     error = fmt::format("connect to the peer's Unix socket: {}", errno_text());
@@ -132,10 +132,10 @@ DescriptorServer::DescriptorServer(int fd) {
   stop_ = Descriptor(eventfd(0, EFD_CLOEXEC));
   if (!stop_) fail(ncclSystemError, "eventfd: {}", errno_text());
   listener_ = Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const Address address = socket_address(offer_);
+  const LocalAddress address = socket_address(offer_);
   if (!listener_ ||
       bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address.name), address.bytes) != 0 ||
-      listen(listener_.get(), kBacklog) != 0)
+      listen(listener_.get(), kPeersInLine) != 0)
     return;
   thread_ = std::thread([this] { serve(); });
 }

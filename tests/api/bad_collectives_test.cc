@@ -9,7 +9,7 @@
 namespace weft::test {
 namespace {
 
-constexpr int kRanks = 3;
+constexpr int kBadCallRanks = 3;
 constexpr size_t kCount = 4;                         // elements of a segment
 constexpr size_t kSegment = kCount * sizeof(float);  // bytes
 
@@ -155,15 +155,15 @@ class BadCollectives : public testing::Test {
     EXPECT_EQ(ask(function, arguments, rank), ncclSuccess) << function.name << ": " << text_;
   }
 
-  LocalRanks ranks_{kRanks};
+  LocalRanks ranks_{kBadCallRanks};
   GuardedBuffer memory_{4096, 0};
   std::string text_;
 };
 
 TEST_F(BadCollectives, GoodOnesAreNotRefused) {
   for (const Function& function : kFunctions)
-    for (int rank = 0; rank < kRanks; ++rank)
-      for (int root = 0; root < kRanks; ++root) {
+    for (int rank = 0; rank < kBadCallRanks; ++rank)
+      for (int root = 0; root < kBadCallRanks; ++root) {
         Arguments arguments = apart();
         arguments.root = root;
         expect_good(function, arguments, rank);
@@ -188,7 +188,7 @@ TEST_F(BadCollectives, Types) {
 
 TEST_F(BadCollectives, RootsAndPeers) {
   for (const Function& function : kFunctions)
-    for (const int root : {-1, kRanks, INT32_MAX, INT32_MIN}) {
+    for (const int root : {-1, kBadCallRanks, INT32_MAX, INT32_MIN}) {
       if (!function.rooted && !function.pairwise) continue;
       Arguments arguments = apart();
       arguments.root = root;
@@ -288,7 +288,7 @@ TEST_F(BadCollectives, Overlap) {
 // The same base on every rank is in place on rank 0 only.
 TEST_F(BadCollectives, InPlaceIsByRank) {
   for (const Function& function : kFunctions)
-    for (int rank = 0; rank < kRanks; ++rank) {
+    for (int rank = 0; rank < kBadCallRanks; ++rank) {
       if (std::string(function.name) != "ncclAllGather") continue;
       const Arguments right{at(size_t(rank) * kSegment), at(0)}, wrong{at(0), at(0)};
       expect_good(function, right, rank);

@@ -7,7 +7,7 @@
 namespace weft::test {
 namespace {
 
-constexpr int kRanks = 3;
+constexpr int kCostRanks = 3;
 
 std::string device_name() {
   hipDeviceProp_t properties{};
@@ -59,31 +59,32 @@ void expect_sums(const LocalRanks& ranks) {
 TEST(CostFile, IsWhatACommunicatorGoesBy) {
   const TempFolder folder;
   const std::string path = folder.write(
-      "costs", head(device_name(), kRanks) +
+      "costs", head(device_name(), kCostRanks) +
                    "launch_us=1000\nll.hop_us=700\nll.bytes_per_us=1:1e6\nll128.hop_us=1e4\n"
                    "simple.hop_us=100\nsimple.bytes_per_us=1:900,2:1000\nblock_us=1\n");
   const ScopedEnv setting("WEFT_COST_FILE", path);
   const ScopedLog log("INFO", "TUNING");
-  const LocalRanks ranks(kRanks);
+  const LocalRanks ranks(kCostRanks);
   // Two shots over Simple, where the built-in table takes one over LL.
-  for (int rank = 0; rank < kRanks; ++rank) EXPECT_NEAR(estimated(ranks.comm(rank)), 1200, 1);
-  EXPECT_EQ(count_of(log.text(), "costs: WEFT_COST_FILE of rank 0"), size_t(kRanks));
+  for (int rank = 0; rank < kCostRanks; ++rank) EXPECT_NEAR(estimated(ranks.comm(rank)), 1200, 1);
+  EXPECT_EQ(count_of(log.text(), "costs: WEFT_COST_FILE of rank 0"), size_t(kCostRanks));
   expect_sums(ranks);
 }
 
 TEST(CostFile, OfRankZeroIsForAll) {
   const TempFolder folder;
-  const std::string path = folder.write("costs", head(device_name(), kRanks) + "launch_us=5000\n");
+  const std::string path =
+      folder.write("costs", head(device_name(), kCostRanks) + "launch_us=5000\n");
   ncclUniqueId id;
   require_ok(ncclGetUniqueId(&id), "ncclGetUniqueId");
   // Settings are read when the call is made: by rank 0 with the variable, then by others without.
-  ncclComm_t comms[kRanks] = {};
+  ncclComm_t comms[kCostRanks] = {};
   require_ok(ncclGroupStart(), "ncclGroupStart");
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < kCostRanks; ++rank) {
     std::optional<ScopedEnv> setting;
     if (rank == 0) setting.emplace("WEFT_COST_FILE", path);
     require_hip(hipSetDevice(rank), "hipSetDevice");
-    require_ok(ncclCommInitRank(&comms[rank], kRanks, id, rank), "ncclCommInitRank");
+    require_ok(ncclCommInitRank(&comms[rank], kCostRanks, id, rank), "ncclCommInitRank");
   }
   require_ok(ncclGroupEnd(), "ncclGroupEnd");
   for (ncclComm_t comm : comms) EXPECT_GE(estimated(comm), 5000);
@@ -93,11 +94,11 @@ TEST(CostFile, OfRankZeroIsForAll) {
 TEST(CostFile, OfAnotherDeviceIsNotUsedAndWarns) {
   const TempFolder folder;
   const std::string path =
-      folder.write("costs", head("Some Other GPU", kRanks) + "launch_us=5000\n");
+      folder.write("costs", head("Some Other GPU", kCostRanks) + "launch_us=5000\n");
   const ScopedEnv setting("WEFT_COST_FILE", path);
   const ScopedLog log("INFO", "TUNING");
-  const LocalRanks ranks(kRanks);
-  for (int rank = 0; rank < kRanks; ++rank) EXPECT_LT(estimated(ranks.comm(rank)), 5000);
+  const LocalRanks ranks(kCostRanks);
+  for (int rank = 0; rank < kCostRanks; ++rank) EXPECT_LT(estimated(ranks.comm(rank)), 5000);
   EXPECT_EQ(count_of(log.text(), "WARN"), 1u) << log.text();
   expect_text(log.text(), {"WEFT_COST_FILE is not used", "Some Other GPU", device_name()});
 }
@@ -108,8 +109,8 @@ TEST(CostFile, OfAnotherNumberOfRanksIsNotUsed) {
   const std::string path = folder.write("costs", head(device_name(), 7) + "launch_us=5000\n");
   const ScopedEnv setting("WEFT_COST_FILE", path);
   const ScopedLog log("INFO", "TUNING");
-  const LocalRanks ranks(kRanks);
-  for (int rank = 0; rank < kRanks; ++rank) EXPECT_LT(estimated(ranks.comm(rank)), 5000);
+  const LocalRanks ranks(kCostRanks);
+  for (int rank = 0; rank < kCostRanks; ++rank) EXPECT_LT(estimated(ranks.comm(rank)), 5000);
   EXPECT_EQ(count_of(log.text(), "WARN"), 0u) << log.text();
   expect_text(log.text(), {"costs: built in", "of 7 ranks"});
 }
@@ -118,9 +119,9 @@ void expect_refused(const std::string& path, const std::vector<std::string>& par
   const ScopedEnv setting("WEFT_COST_FILE", path);
   ncclUniqueId id;
   require_ok(ncclGetUniqueId(&id), "ncclGetUniqueId");
-  on_threads(kRanks, [&](int rank) {
+  on_threads(kCostRanks, [&](int rank) {
     ncclComm_t comm = nullptr;
-    const ncclResult_t code = ncclCommInitRank(&comm, kRanks, id, rank);
+    const ncclResult_t code = ncclCommInitRank(&comm, kCostRanks, id, rank);
     EXPECT_EQ(code, rank == 0 ? ncclInvalidUsage : ncclRemoteError);
     EXPECT_EQ(comm, nullptr);
     expect_text(ncclGetLastError(nullptr), parts);
@@ -129,7 +130,8 @@ void expect_refused(const std::string& path, const std::vector<std::string>& par
 
 TEST(CostFile, DamagedIsRefusedOnAllRanks) {
   const TempFolder folder;
-  const std::string path = folder.write("costs", head(device_name(), kRanks) + "ll.hop_us=fast\n");
+  const std::string path =
+      folder.write("costs", head(device_name(), kCostRanks) + "ll.hop_us=fast\n");
   expect_refused(path, {"WEFT_COST_FILE=" + path, "line 4", "ll.hop_us=fast"});
   expect_refused(folder.file("none"), {"WEFT_COST_FILE", "cannot be read", "No such file"});
   expect_refused(folder.path().string(), {"WEFT_COST_FILE", "cannot be read"});

@@ -7,7 +7,7 @@
 namespace weft::test {
 namespace {
 
-constexpr int kRanks = 3;
+constexpr int kCountedRanks = 3;
 
 void destroy_all(const std::vector<ncclComm_t>& comms) {
   for (const ncclComm_t comm : comms) EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
@@ -15,15 +15,15 @@ void destroy_all(const std::vector<ncclComm_t>& comms) {
 
 // Whichever thread of an init cannot be had, the init fails soon, as a whole.
 TEST(NoThreads, AnInitFailsSoonAndAsAWhole) {
-  { const LocalRanks warm_up(kRanks); }  // the simulated devices have their threads now
+  { const LocalRanks warm_up(kCountedRanks); }  // the simulated devices have their threads now
   int failures = 0;
   for (int budget = 0;; ++budget) {
     SCOPED_TRACE(budget);
-    std::vector<ncclComm_t> comms(kRanks);
+    std::vector<ncclComm_t> comms(kCountedRanks);
     ncclResult_t code = ncclSuccess;
     const long took = milliseconds_of([&] {
       const ThreadBudget threads(budget);
-      code = ncclCommInitAll(comms.data(), kRanks, nullptr);
+      code = ncclCommInitAll(comms.data(), kCountedRanks, nullptr);
     });
     EXPECT_LT(took, 5000);
     if (code == ncclSuccess) {
@@ -57,14 +57,14 @@ TEST(NoThreads, AnInitInTheBackgroundIsAnAsynchronousError) {
 
 TEST(NoThreads, CommunicatorsAreClosedAllTheSame) {
   for (const bool by_abort : {false, true}) {
-    LocalRanks ranks(kRanks);
+    LocalRanks ranks(kCountedRanks);
     const ThreadBudget none(0);
-    for (int rank = 0; rank < kRanks; ++rank) {
+    for (int rank = 0; rank < kCountedRanks; ++rank) {
       const ncclComm_t comm = ranks.take(rank);
       EXPECT_EQ(by_abort ? ncclCommAbort(comm) : ncclCommDestroy(comm), ncclSuccess);
     }
   }
-  const LocalRanks after(kRanks);
+  const LocalRanks after(kCountedRanks);
 }
 
 }  // namespace

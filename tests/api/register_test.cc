@@ -75,12 +75,12 @@ TEST(Register, HandlesAreChecked) {
   expect_error(ncclCommDeregister(nullptr, handle), ncclInvalidArgument, {"NULL"});
 }
 
-constexpr int kRanks = 3;
+constexpr int kWindowRanks = 3;
 
 class Windows : public testing::Test {
  protected:
   Windows() {
-    for (int rank = 0; rank < kRanks; ++rank) {
+    for (int rank = 0; rank < kWindowRanks; ++rank) {
       const LocalRanks::OnDevice scope(rank);
       require_ok(ncclMemAlloc(&memory_[rank], kBytes), "ncclMemAlloc");
       call_[rank] = {memory_[rank], kBytes, &window_[rank], NCCL_WIN_DEFAULT};
@@ -99,7 +99,7 @@ class Windows : public testing::Test {
 
   // All ranks on threads; what they returned.
   void run(ncclResult_t want, const std::vector<std::string>& parts) {
-    on_threads(kRanks, [&](int rank) {
+    on_threads(kWindowRanks, [&](int rank) {
       const Call& call = call_[rank];
       const ncclResult_t code =
           ncclCommWindowRegister(ranks_.comm(rank), call.base, call.bytes, call.out, call.flags);
@@ -112,29 +112,29 @@ class Windows : public testing::Test {
   }
 
   static constexpr size_t kBytes = 64 << 10;
-  LocalRanks ranks_{kRanks};
-  void* memory_[kRanks] = {};
-  ncclWindow_t window_[kRanks] = {};
-  Call call_[kRanks] = {};
+  LocalRanks ranks_{kWindowRanks};
+  void* memory_[kWindowRanks] = {};
+  ncclWindow_t window_[kWindowRanks] = {};
+  Call call_[kWindowRanks] = {};
 };
 
 TEST_F(Windows, OfEqualBuffers) {
   for (const int flags : {NCCL_WIN_DEFAULT, NCCL_WIN_COLL_SYMMETRIC}) {
     for (Call& call : call_) call.flags = flags;
     run(ncclSuccess, {});
-    for (int rank = 0; rank < kRanks; ++rank) {
+    for (int rank = 0; rank < kWindowRanks; ++rank) {
       const auto comm = communicator_of(ranks_.comm(rank), "test");
       const auto window = comm->windows.find(window_[rank]);
       ASSERT_NE(window, nullptr);
       EXPECT_EQ(window->base, memory_[rank]);
       EXPECT_EQ(window->symmetric, flags == NCCL_WIN_COLL_SYMMETRIC);
-      ASSERT_EQ(window->parts.size(), size_t(kRanks));
+      ASSERT_EQ(window->parts.size(), size_t(kWindowRanks));
       for (const Window::Part& part : window->parts) {
         EXPECT_EQ(part.bytes, kBytes);
         EXPECT_EQ(part.offset, 0u);
       }
     }
-    for (int rank = 0; rank < kRanks; ++rank)
+    for (int rank = 0; rank < kWindowRanks; ++rank)
       EXPECT_EQ(ncclCommWindowDeregister(ranks_.comm(rank), window_[rank]), ncclSuccess);
   }
 }
@@ -142,13 +142,13 @@ TEST_F(Windows, OfEqualBuffers) {
 // One thread for all ranks: the calls of a group happen at its end.
 TEST_F(Windows, InAGroup) {
   require_ok(ncclGroupStart(), "ncclGroupStart");
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < kWindowRanks; ++rank) {
     require_ok(ncclCommWindowRegister(ranks_.comm(rank), memory_[rank], kBytes, &window_[rank], 0),
                "ncclCommWindowRegister");
     EXPECT_EQ(window_[rank], nullptr);
   }
   require_ok(ncclGroupEnd(), "ncclGroupEnd");
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < kWindowRanks; ++rank) {
     EXPECT_NE(window_[rank], nullptr);
     EXPECT_EQ(ncclCommWindowDeregister(ranks_.comm(rank), window_[rank]), ncclSuccess);
   }
@@ -203,7 +203,7 @@ TEST_F(Windows, WhatOneRankCannotDo) {
   run(ncclInvalidUsage, {"flags differ", "rank 2 has 1"});
   call_[2].flags = 0;
   run(ncclSuccess, {});
-  for (int rank = 0; rank < kRanks; ++rank)
+  for (int rank = 0; rank < kWindowRanks; ++rank)
     EXPECT_EQ(poll_async(ranks_.comm(rank), ncclInProgress), ncclSuccess);
 }
 

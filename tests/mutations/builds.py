@@ -11,6 +11,8 @@ import shutil
 import subprocess
 
 ARCHIVE = "src/libweft_core.a"
+OPTIONS = ["-DCMAKE_UNITY_BUILD=OFF",     # one object a source
+           "-DWEFT_HOST_INLINE_ALL=ON"]   # a changed function is not shared with an object that is not compiled anew
 
 
 class BuildError(Exception):
@@ -33,7 +35,7 @@ class Build:
     def make(self, targets, jobs):
         if not os.path.exists(os.path.join(self.folder, "build.ninja")):
             launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-            run_tool(["cmake", "--preset", self.preset, "-B", self.folder, *launcher], self.root)
+            run_tool(["cmake", "--preset", self.preset, "-B", self.folder, *OPTIONS, *launcher], self.root)
         with open(os.path.join(self.folder, "CMakeCache.txt"), encoding="utf-8") as file:
             self.root = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$", file.read(), re.MULTILINE).group(1)
         if targets:

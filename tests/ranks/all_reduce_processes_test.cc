@@ -34,7 +34,7 @@ std::vector<Case> cases_of(const std::string& work) {
 }
 
 // Starts one process for each entry, with so many ranks; all must find their results right.
-void run(const std::string& work, const std::vector<int>& ranks_of_process) {
+void run_processes(const std::string& work, const std::vector<int>& ranks_of_process) {
   SCOPED_TRACE(
       fmt::format("{} with {} ranks in processes", work, fmt::join(ranks_of_process, "+")));
   int size = 0;
@@ -56,44 +56,44 @@ void run(const std::string& work, const std::vector<int>& ranks_of_process) {
 }
 
 TEST(AllReduceProcesses, OneRankEach) {
-  for (const int size : {2, 3, 8}) run("sizes", std::vector<int>(size_t(size), 1));
+  for (const int size : {2, 3, 8}) run_processes("sizes", std::vector<int>(size_t(size), 1));
 }
 
 TEST(AllReduceProcesses, CiEveryTypeAndOpForMoreRanks) {
-  for (const int size : {1, 4, 6, 7, 9}) run("types", std::vector<int>(size_t(size), 1));
+  for (const int size : {1, 4, 6, 7, 9}) run_processes("types", std::vector<int>(size_t(size), 1));
 }
 
-TEST(AllReduceProcesses, EveryTypeAndOp) { run("types", {1, 1, 1}); }
+TEST(AllReduceProcesses, EveryTypeAndOp) { run_processes("types", {1, 1, 1}); }
 
 TEST(AllReduceProcesses, TwoRanksInEachOfTwoProcesses) {
-  run("sizes", {2, 2});
-  run("types", {1, 3});
+  run_processes("sizes", {2, 2});
+  run_processes("types", {1, 3});
 }
 
 TEST(AllReduceProcesses, ThroughSharedMemory) {
   const ScopedEnv off("NCCL_P2P_DISABLE", "1");
-  run("sizes", {1, 1, 1});
-  run("sizes", {2, 2});
+  run_processes("sizes", {1, 1, 1});
+  run_processes("sizes", {2, 2});
 }
 
 TEST(AllReduceProcesses, ThroughSharedMemoryWhenIpcFails) {
   const ScopedEnv fault("WEFT_HOST_FAULTS", "ipc_import");
-  run("sizes", {1, 1});
+  run_processes("sizes", {1, 1});
 }
 
 TEST(AllReduceProcesses, OcpEncodingOfFp8) {
   const ScopedEnv arch("WEFT_HOST_ARCH", "gfx950");
-  run("types", {2, 1});
+  run_processes("types", {2, 1});
 }
 
 TEST(AllReduceProcesses, CountersPassTheirWrapWithRandomGrids) {
   const ScopedEnv base("WEFT_EPOCH_BASE", "4294967196");
   const ScopedEnv grid("WEFT_RANDOM_GRID", "9");
   std::cout << "WEFT_RANDOM_GRID=9\n";
-  run("sizes", {1, 2, 1});
+  run_processes("sizes", {1, 2, 1});
 }
 
-TEST(AllReduceProcesses, CiLarge) { run("large", {1, 1, 1, 1}); }
+TEST(AllReduceProcesses, CiLarge) { run_processes("large", {1, 1, 1, 1}); }
 
 std::string run_rank(const std::string& work, const ncclUniqueId& id, int rank, int size) {
   ncclComm_t comm = nullptr;

@@ -55,7 +55,7 @@ TEST(ScheduleSteps, EqualTextsHaveEqualNumbers) {
   EXPECT_NE(load_schedule(ring_all_reduce(4)).id, load_schedule(ring_all_reduce(5)).id);
 }
 
-void expect_refused(const std::string& xml, const std::vector<std::string>& parts) {
+void expect_error_names(const std::string& xml, const std::vector<std::string>& parts) {
   try {
     (void)load_schedule(xml);
     ADD_FAILURE() << "accepted";
@@ -84,8 +84,9 @@ std::string a_sum_sent_on_the_way(int n) {
 }
 
 TEST(ScheduleSteps, WhatCannotBeSaidIsRefused) {
-  expect_refused(a_sum_sent_on_the_way(4), {"schedule t", "gpu 0", "adds to it later"});
-  expect_refused(changed(ring_all_reduce(4), "\"Simple\"", "\"LL256\""), {"no protocol \"LL256\""});
+  expect_error_names(a_sum_sent_on_the_way(4), {"schedule t", "gpu 0", "adds to it later"});
+  expect_error_names(changed(ring_all_reduce(4), "\"Simple\"", "\"LL256\""),
+                     {"no protocol \"LL256\""});
   Xml two("allgather", 2, 4, 1, false);
   for (int p = 0; p < 2; ++p) {
     two.gpu(p, 2, 4, 0);
@@ -95,12 +96,12 @@ TEST(ScheduleSteps, WhatCannotBeSaidIsRefused) {
     two.end_block();
     two.end_gpu();
   }
-  expect_refused(two.end(), {"nchunksperloop is not ngpus"});
+  expect_error_names(two.end(), {"nchunksperloop is not ngpus"});
 }
 
 TEST(ScheduleSteps, WrongSchedulesAreRefusedBefore) {
-  expect_refused(changed(ring_all_reduce(4), "type=\"rrs\"", "type=\"nop\""),
-                 {"schedule t", "gpu"});
+  expect_error_names(changed(ring_all_reduce(4), "type=\"rrs\"", "type=\"nop\""),
+                     {"schedule t", "gpu"});
 }
 
 TEST(ScheduleSteps, ChangedTextGivesRightStepsOrIsRefused) {

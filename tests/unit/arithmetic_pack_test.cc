@@ -34,9 +34,9 @@ class PackTest : public testing::Test {
   static unsigned char byte_at(size_t i) { return (unsigned char)(1 + i % 150); }
 };
 
-using AllTypes = testing::Types<Int8, Uint8, Int32, Uint32, Int64, Uint64, Float16, Bfloat16,
-                                Float32, Float64, Fp8E4m3>;
-TYPED_TEST_SUITE(PackTest, AllTypes);
+using PackedTypes = testing::Types<Int8, Uint8, Int32, Uint32, Int64, Uint64, Float16, Bfloat16,
+                                   Float32, Float64, Fp8E4m3>;
+TYPED_TEST_SUITE(PackTest, PackedTypes);
 
 TYPED_TEST(PackTest, CopiesEveryAlignmentAndLength) {
   for (size_t from_offset = 0; from_offset < kPackBytes; from_offset += this->kSize) {

@@ -60,7 +60,7 @@ class CallersConfig {
   ncclConfig_t* config_ = nullptr;
 };
 
-void expect_refused(const ncclConfig_t& config, const std::vector<std::string>& parts) {
+void expect_config_refused(const ncclConfig_t& config, const std::vector<std::string>& parts) {
   try {
     read_options(&config);
     ADD_FAILURE() << "accepted; wanted: " << parts[0];
@@ -128,11 +128,11 @@ TEST(CommOptions, WhatIsNoConfigIsRefused) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   for (const size_t bytes : {size_t(0), size_t(8), size_t(23), size_t(4097), size_t(1) << 40}) {
     config.size = bytes;
-    expect_refused(config, {"size " + std::to_string(bytes), "NCCL_CONFIG_INITIALIZER"});
+    expect_config_refused(config, {"size " + std::to_string(bytes), "NCCL_CONFIG_INITIALIZER"});
   }
   config.size = sizeof config;
   config.magic = 0xdeadbeef;
-  expect_refused(config, {"magic 0xdeadbeef", "NCCL_CONFIG_INITIALIZER"});
+  expect_config_refused(config, {"magic 0xdeadbeef", "NCCL_CONFIG_INITIALIZER"});
 }
 
 TEST(CommOptions, BadFieldsAreNamedWithTheirValue) {
@@ -140,7 +140,7 @@ TEST(CommOptions, BadFieldsAreNamedWithTheirValue) {
                          const std::vector<std::string>& parts) {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     change(config);
-    expect_refused(config, parts);
+    expect_config_refused(config, parts);
   };
   expect([](ncclConfig_t& c) { c.blocking = 2; }, {"blocking is 2"});
   expect([](ncclConfig_t& c) { c.blocking = -1; }, {"blocking is -1"});

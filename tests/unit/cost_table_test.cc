@@ -51,7 +51,7 @@ TEST(CostFile, ZeroCopyStaysOffWhereItIs) {
   EXPECT_EQ(read_cost_file(text, built_in).costs.zero_copy_bytes, 4096u);
 }
 
-void expect_refused(const std::string& text, const std::vector<std::string>& parts) {
+void expect_table_refused(const std::string& text, const std::vector<std::string>& parts) {
   SCOPED_TRACE(text);
   try {
     read_cost_file(text, platform::kCosts);
@@ -63,41 +63,42 @@ void expect_refused(const std::string& text, const std::vector<std::string>& par
 }
 
 TEST(CostFile, ErrorsNameLineAndKey) {
-  expect_refused(kHead + "ll.hop_us", {"line 4", "ll.hop_us", "not KEY=VALUE"});
-  expect_refused(kHead + "\nll.hop_us=", {"line 5", "ll.hop_us", "no value"});
-  expect_refused(kHead + "ll.hop_us=1.5x", {"line 4", "ll.hop_us=1.5x", "not a number"});
+  expect_table_refused(kHead + "ll.hop_us", {"line 4", "ll.hop_us", "not KEY=VALUE"});
+  expect_table_refused(kHead + "\nll.hop_us=", {"line 5", "ll.hop_us", "no value"});
+  expect_table_refused(kHead + "ll.hop_us=1.5x", {"line 4", "ll.hop_us=1.5x", "not a number"});
   for (const char* bad : {"-1", "nan", "inf", "1e7", "0x1p3", "1,5"})
-    expect_refused(kHead + "launch_us=" + bad, {"line 4", "launch_us", "not a number"});
-  expect_refused(kHead + "ll256.hop_us=1", {"line 4", "ll256.hop_us", "no such key"});
-  expect_refused(kHead + "ll.hops=1", {"line 4", "ll.hops", "no such key"});
-  expect_refused(kHead + "ll.hop_us=1\nll.hop_us=1", {"line 5", "ll.hop_us", "a second time"});
-  expect_refused(kHead + "zero_copy.from_bytes=-1", {"line 4", "zero_copy.from_bytes"});
+    expect_table_refused(kHead + "launch_us=" + bad, {"line 4", "launch_us", "not a number"});
+  expect_table_refused(kHead + "ll256.hop_us=1", {"line 4", "ll256.hop_us", "no such key"});
+  expect_table_refused(kHead + "ll.hops=1", {"line 4", "ll.hops", "no such key"});
+  expect_table_refused(kHead + "ll.hop_us=1\nll.hop_us=1",
+                       {"line 5", "ll.hop_us", "a second time"});
+  expect_table_refused(kHead + "zero_copy.from_bytes=-1", {"line 4", "zero_copy.from_bytes"});
 }
 
 TEST(CostFile, BadCurves) {
   const std::string key = kHead + "simple.bytes_per_us=";
-  expect_refused(key + "1000", {"line 4", "simple.bytes_per_us", "blocks:bytes"});
-  expect_refused(key + ",", {"1 to 16 points"});
-  expect_refused(key + "4:1,2:1", {"order of blocks"});
-  expect_refused(key + "4:1,4:1", {"order of blocks"});
+  expect_table_refused(key + "1000", {"line 4", "simple.bytes_per_us", "blocks:bytes"});
+  expect_table_refused(key + ",", {"1 to 16 points"});
+  expect_table_refused(key + "4:1,2:1", {"order of blocks"});
+  expect_table_refused(key + "4:1,4:1", {"order of blocks"});
   for (const char* bad : {"0:1", "-1:1", "1025:1", ":1", "x:1"})
-    expect_refused(key + bad, {"blocks are 1 to 1024"});
+    expect_table_refused(key + bad, {"blocks are 1 to 1024"});
   for (const char* bad : {"1:0", "1:-1", "1:nan", "1:1e10", "1:", "1:2:3"})
-    expect_refused(key + bad, {"bytes a microsecond"});
+    expect_table_refused(key + bad, {"bytes a microsecond"});
   std::string many;
   for (int i = 1; i <= platform::BlockCurve::kMostPoints + 1; ++i)
     many += std::to_string(i) + ":1,";
-  expect_refused(key + many, {"1 to 16 points"});
+  expect_table_refused(key + many, {"1 to 16 points"});
 }
 
 TEST(CostFile, Head) {
-  expect_refused("", {"format is missing"});
-  expect_refused("format=2\n", {"line 1", "format=2", "format 1"});
-  expect_refused("device=A\nformat=1\n", {"line 1", "device", "before format"});
-  expect_refused("format=1\nranks=2\n", {"device is missing"});
-  expect_refused("format=1\ndevice=A\n", {"ranks is missing"});
-  expect_refused("format=1\ndevice=A\nranks=1\n", {"line 3", "ranks"});
-  expect_refused(std::string(kMostCostFileBytes + 1, '#'), {"more than"});
+  expect_table_refused("", {"format is missing"});
+  expect_table_refused("format=2\n", {"line 1", "format=2", "format 1"});
+  expect_table_refused("device=A\nformat=1\n", {"line 1", "device", "before format"});
+  expect_table_refused("format=1\nranks=2\n", {"device is missing"});
+  expect_table_refused("format=1\ndevice=A\n", {"ranks is missing"});
+  expect_table_refused("format=1\ndevice=A\nranks=1\n", {"line 3", "ranks"});
+  expect_table_refused(std::string(kMostCostFileBytes + 1, '#'), {"more than"});
 }
 
 TEST(BlockCurve, GoesThroughItsPoints) {
@@ -111,12 +112,10 @@ TEST(BlockCurve, GoesThroughItsPoints) {
   EXPECT_EQ(kCurve.at(100), 100);
 }
 
-constexpr Collective kAllReduce = Collective::kAllReduce;
-
 Choice choose(const std::string& lines, size_t bytes, uint32_t most_blocks = 64) {
   platform::CostTable costs = read(lines).costs;
   costs.most_blocks = most_blocks;
-  return Selector(Rules("", "^LL128"), 4, false, 0, costs).choose(kAllReduce, bytes);
+  return Selector(Rules("", "^LL128"), 4, false, 0, costs).choose(Collective::kAllReduce, bytes);
 }
 
 const std::string kFastLines =

@@ -10,6 +10,7 @@ if(TARGET weft_perf)
   target_compile_definitions(fake_ccl_slow PRIVATE FAKE_CCL_DELAY_US=300)
   foreach(fake fake_ccl fake_ccl_slow)
     target_include_directories(${fake} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    set_target_properties(${fake} PROPERTIES UNITY_BUILD OFF)  # one source
     target_link_libraries(${fake} PRIVATE weft_hip)
   endforeach()
 

@@ -28,8 +28,8 @@ void expect_left(const std::string& algo, const std::string& proto,
   }
 }
 
-void expect_refused(const std::string& algo, const std::string& proto,
-                    const std::vector<std::string>& parts) {
+void expect_rules_refused(const std::string& algo, const std::string& proto,
+                          const std::vector<std::string>& parts) {
   SCOPED_TRACE("NCCL_ALGO=" + algo + " NCCL_PROTO=" + proto);
   try {
     const Rules rules(algo, proto);
@@ -84,10 +84,10 @@ TEST(Rules, Functions) {
     expect_left(algo, "");
   for (const char* proto : {"allreduce:simple", "broadcast:ll", "reduce:^simple;allreduce:^ll"})
     expect_left("", proto);
-  expect_refused("allreduce:pat", "", {"NCCL_ALGO=allreduce:pat", "AllReduce"});
-  expect_refused("broadcast:tree", "", {"Broadcast"});
-  expect_refused("broadcast:ring;allreduce:^ring,tree,direct", "", {"AllReduce"});
-  expect_refused("", "allreduce:^LL,LL128,Simple", {"NCCL_PROTO=allreduce:^LL", "AllReduce"});
+  expect_rules_refused("allreduce:pat", "", {"NCCL_ALGO=allreduce:pat", "AllReduce"});
+  expect_rules_refused("broadcast:tree", "", {"Broadcast"});
+  expect_rules_refused("broadcast:ring;allreduce:^ring,tree,direct", "", {"AllReduce"});
+  expect_rules_refused("", "allreduce:^LL,LL128,Simple", {"NCCL_PROTO=allreduce:^LL", "AllReduce"});
 }
 
 // The first entry is about all functions, a later one about its own.
@@ -99,34 +99,35 @@ TEST(Rules, ALaterEntryReplacesTheFirst) {
 }
 
 TEST(Rules, UnknownNames) {
-  expect_refused("Rings", "", {"NCCL_ALGO=Rings", "rings is no name", "ring", "nvlstree"});
-  expect_refused("ring,oak", "", {"oak is no name"});
-  expect_refused("^oak", "", {"oak is no name"});
-  expect_refused("simple", "", {"NCCL_ALGO", "simple is no name"});
-  expect_refused("", "ring", {"NCCL_PROTO=ring", "ring is no name", "ll128"});
-  expect_refused("broadcast:oak", "", {"oak is no name"});
-  expect_refused("ring,^tree", "", {"^tree is no name"});  // ^ stands before the whole list
+  expect_rules_refused("Rings", "", {"NCCL_ALGO=Rings", "rings is no name", "ring", "nvlstree"});
+  expect_rules_refused("ring,oak", "", {"oak is no name"});
+  expect_rules_refused("^oak", "", {"oak is no name"});
+  expect_rules_refused("simple", "", {"NCCL_ALGO", "simple is no name"});
+  expect_rules_refused("", "ring", {"NCCL_PROTO=ring", "ring is no name", "ll128"});
+  expect_rules_refused("broadcast:oak", "", {"oak is no name"});
+  expect_rules_refused("ring,^tree", "", {"^tree is no name"});  // ^ stands before the whole list
 }
 
 TEST(Rules, UnknownFunctions) {
-  expect_refused("alltoall:ring", "",
-                 {"NCCL_ALGO=alltoall:ring", "alltoall is no function", "allreduce"});
-  expect_refused("ring;sendrecv:ring", "", {"sendrecv is no function"});
-  expect_refused("", "oak:simple", {"NCCL_PROTO", "oak is no function"});
+  expect_rules_refused("alltoall:ring", "",
+                       {"NCCL_ALGO=alltoall:ring", "alltoall is no function", "allreduce"});
+  expect_rules_refused("ring;sendrecv:ring", "", {"sendrecv is no function"});
+  expect_rules_refused("", "oak:simple", {"NCCL_PROTO", "oak is no function"});
 }
 
 TEST(Rules, OnlyTheFirstEntryMayLeaveOutTheFunction) {
-  expect_refused("ring;tree", "", {"NCCL_ALGO=ring;tree", "only the first entry"});
-  expect_refused("allreduce:ring;ring", "", {"only the first entry"});
-  expect_refused("", "simple;ll", {"NCCL_PROTO=simple;ll", "only the first entry"});
+  expect_rules_refused("ring;tree", "", {"NCCL_ALGO=ring;tree", "only the first entry"});
+  expect_rules_refused("allreduce:ring;ring", "", {"only the first entry"});
+  expect_rules_refused("", "simple;ll", {"NCCL_PROTO=simple;ll", "only the first entry"});
 }
 
 // An algorithm that was asked for and is not there is an error, not silently another one.
 TEST(Rules, ThatLeaveNothing) {
-  expect_refused("NVLS", "", {"NCCL_ALGO=NVLS", "AllReduce"});
-  expect_refused("^Ring,Tree,Direct", "", {"NCCL_ALGO=^Ring,Tree,Direct", "AllReduce"});
-  expect_refused("NVLS,PAT", "", {"AllReduce"});
-  expect_refused("Ring", "^Simple,LL,LL128", {"NCCL_ALGO=Ring", "NCCL_PROTO=^Simple,LL,LL128"});
+  expect_rules_refused("NVLS", "", {"NCCL_ALGO=NVLS", "AllReduce"});
+  expect_rules_refused("^Ring,Tree,Direct", "", {"NCCL_ALGO=^Ring,Tree,Direct", "AllReduce"});
+  expect_rules_refused("NVLS,PAT", "", {"AllReduce"});
+  expect_rules_refused("Ring", "^Simple,LL,LL128",
+                       {"NCCL_ALGO=Ring", "NCCL_PROTO=^Simple,LL,LL128"});
 }
 
 // But a rule for all functions says nothing about a collective that has none of its algorithms.

@@ -59,7 +59,7 @@ struct PmixApi {
 };
 
 template <class Function>
-void load(void* handle, const char* name, Function& function) {
+void find_function(void* handle, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(handle, name));
   if (function == nullptr) fail_usage("the PMIx library has no {}", name);
 }
@@ -75,13 +75,13 @@ PmixApi open_pmix(const std::string& library) {
         dlerror());
   }
   PmixApi api{};
-  load(handle, "PMIx_Init", api.init);
-  load(handle, "PMIx_Finalize", api.finalize);
-  load(handle, "PMIx_Put", api.put);
-  load(handle, "PMIx_Commit", api.commit);
-  load(handle, "PMIx_Fence", api.fence);
-  load(handle, "PMIx_Get", api.get);
-  load(handle, "PMIx_Error_string", api.error_string);
+  find_function(handle, "PMIx_Init", api.init);
+  find_function(handle, "PMIx_Finalize", api.finalize);
+  find_function(handle, "PMIx_Put", api.put);
+  find_function(handle, "PMIx_Commit", api.commit);
+  find_function(handle, "PMIx_Fence", api.fence);
+  find_function(handle, "PMIx_Get", api.get);
+  find_function(handle, "PMIx_Error_string", api.error_string);
   return api;
 }
 

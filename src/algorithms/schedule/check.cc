@@ -14,22 +14,23 @@
 namespace weft {
 namespace {
 
-using Clock = std::vector<uint32_t>;  // by block of all places: steps that are known to be done
+using VectorClock =
+    std::vector<uint32_t>;  // by block of all places: steps that are known to be done
 
 // What stands for the data of a chunk: chunk `chunk` of the inputs of a set of places.
-struct Mark {
+struct ChunkMark {
   uint64_t contributions = 0;  // none: nothing was ever written
   int chunk = 0;
 };
 
-struct Message {
-  std::vector<Mark> marks;
-  Clock clock;
+struct MarkedMessage {
+  std::vector<ChunkMark> marks;
+  VectorClock clock;
 };
 
 // A chunk in memory, and who touched it last, by block.
 struct Cell {
-  Mark mark;
+  ChunkMark mark;
   int writer = -1;
   uint32_t written_at = 0;
   std::map<int, uint32_t> read_at;
@@ -39,7 +40,7 @@ struct Runner {  // a block at work
   int place, index;
   const ScheduleBlock* block;
   size_t next = 0;
-  std::map<int, Clock> after;  // its clock after the steps that others depend on
+  std::map<int, VectorClock> after;  // its clock after the steps that others depend on
 };
 
 class Check {
@@ -57,7 +58,7 @@ class Check {
         runners_.push_back({place, i, &p.blocks[size_t(i)], 0, {}});
       fill(place);
     }
-    clocks_.assign(runners_.size(), Clock(runners_.size()));
+    clocks_.assign(runners_.size(), VectorClock(runners_.size()));
     for (const Runner& r : runners_)
       for (const ScheduleStep& step : r.block->steps)
         if (step.after_block >= 0) runner_of(r, step).after[step.after_step] = {};
@@ -91,10 +92,10 @@ class Check {
                                                                         number};
   }
 
-  std::deque<Message>& incoming(const Runner& r) {
+  std::deque<MarkedMessage>& incoming(const Runner& r) {
     return flows_[{r.block->receive_from, r.place, r.block->channel}];
   }
-  std::deque<Message>& outgoing(const Runner& r) {
+  std::deque<MarkedMessage>& outgoing(const Runner& r) {
     return flows_[{r.place, r.block->send_to, r.block->channel}];
   }
 
@@ -118,10 +119,10 @@ class Check {
   void run(int index) {
     Runner& r = runners_[size_t(index)];
     const ScheduleStep& step = r.block->steps[r.next];
-    Clock& mine = clocks_[size_t(index)];
+    VectorClock& mine = clocks_[size_t(index)];
     if (step.after_block >= 0) learn(mine, runner_of(r, step).after.at(step.after_step));
     ++mine[size_t(index)];
-    std::vector<Mark> marks;
+    std::vector<ChunkMark> marks;
     if (step.receives) marks = receive(r, step, mine);
     for (int i = 0; i < step.count && error_.empty(); ++i) {
       if (step.reads) join(r, marks, i, touch(index, step.source, i, false).mark);
@@ -134,12 +135,12 @@ class Check {
     ++r.next;
   }
 
-  static void learn(Clock& mine, const Clock& other) {
+  static void learn(VectorClock& mine, const VectorClock& other) {
     for (size_t i = 0; i < mine.size(); ++i) mine[i] = std::max(mine[i], other[i]);
   }
 
-  std::vector<Mark> receive(const Runner& r, const ScheduleStep& step, Clock& mine) {
-    Message message = std::move(incoming(r).front());
+  std::vector<ChunkMark> receive(const Runner& r, const ScheduleStep& step, VectorClock& mine) {
+    MarkedMessage message = std::move(incoming(r).front());
     incoming(r).pop_front();
     learn(mine, message.clock);
     if (int(message.marks.size()) != step.count)
@@ -148,10 +149,10 @@ class Check {
   }
 
   // Adds to marks[i], or makes it.
-  void join(const Runner& r, std::vector<Mark>& marks, int i, const Mark& mark) {
+  void join(const Runner& r, std::vector<ChunkMark>& marks, int i, const ChunkMark& mark) {
     if (mark.contributions == 0) return wrong(r, "reads a chunk that holds nothing yet");
     if (marks.size() == size_t(i)) return marks.push_back(mark);
-    Mark& sum = marks[size_t(i)];
+    ChunkMark& sum = marks[size_t(i)];
     if (sum.contributions & mark.contributions) wrong(r, "takes a contribution twice");
     if (sum.chunk != mark.chunk)
       wrong(r, fmt::format("reduces chunks {} and {}", sum.chunk, mark.chunk));
@@ -162,7 +163,7 @@ class Check {
   // it are.
   Cell& touch(int index, const ScheduleRange& range, int i, bool write) {
     const Runner& r = runners_[size_t(index)];
-    const Clock& mine = clocks_[size_t(index)];
+    const VectorClock& mine = clocks_[size_t(index)];
     Cell& cell = this->cell(r.place, range, i);
     if (cell.writer >= 0 && mine[size_t(cell.writer)] < cell.written_at)
       race(r, range, i, cell.writer, "written");
@@ -188,7 +189,7 @@ class Check {
   }
 
   // By the number of the chunk.
-  Mark expected(int place, int chunk) const {
+  ChunkMark expected(int place, int chunk) const {
     const size_t n = s_.places.size();
     const uint64_t all = n == 64 ? ~uint64_t(0) : (uint64_t(1) << n) - 1;
     const int segment = std::max(memory_.segment(), 1);
@@ -220,8 +221,8 @@ class Check {
   }
 
   void check_output(int place, int chunk, int number) {
-    const Mark found = cell(place, {ScheduleBuffer::kOutput, chunk}, 0).mark;
-    const Mark right = expected(place, number);
+    const ChunkMark found = cell(place, {ScheduleBuffer::kOutput, chunk}, 0).mark;
+    const ChunkMark right = expected(place, number);
     if (found.contributions == right.contributions && found.chunk == right.chunk) return;
     if (error_.empty())
       error_ = fmt::format(
@@ -240,9 +241,9 @@ class Check {
   const ScheduleMemory memory_;
   std::vector<int> first_;  // by place: its first runner
   std::vector<Runner> runners_;
-  std::vector<Clock> clocks_;
+  std::vector<VectorClock> clocks_;
   std::vector<std::vector<Cell>> cells_;  // by place: input, output, scratch
-  std::map<FlowKey, std::deque<Message>> flows_;
+  std::map<FlowKey, std::deque<MarkedMessage>> flows_;
   std::string error_;
 };
 

@@ -83,7 +83,7 @@ weft_host_switch:
 
 namespace {
 
-constexpr size_t kPageBytes = 4096;
+constexpr size_t kGuardBytes = 4096;
 // Tops of neighbouring stacks are shifted against each other, else all hot frames would share one
 // cache set.
 constexpr unsigned kStackColours = 32;
@@ -131,13 +131,13 @@ extern "C" void weft_host_switch(void** save, void* to) {
 #endif
 
 Fiber* new_fiber(size_t stack_bytes, void (*entry)()) {
-  void* at = mmap(nullptr, stack_bytes + kPageBytes, PROT_READ | PROT_WRITE,
+  void* at = mmap(nullptr, stack_bytes + kGuardBytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (at == MAP_FAILED) return nullptr;
   // Fails only when the process has too many mappings: then the stack works without its guard.
-  mprotect(at, kPageBytes, PROT_NONE);
+  mprotect(at, kGuardBytes, PROT_NONE);
   auto* fiber = new Fiber;
-  fiber->stack = static_cast<char*>(at) + kPageBytes;
+  fiber->stack = static_cast<char*>(at) + kGuardBytes;
   fiber->stack_bytes = stack_bytes;
 #if defined(WEFT_HOST_TSAN)
   fiber->tsan = __tsan_create_fiber(0);
@@ -165,7 +165,7 @@ void delete_fiber(Fiber* fiber) {
 #if defined(WEFT_HOST_ASAN)
   __lsan_unregister_root_region(fiber->stack, fiber->stack_bytes);
 #endif
-  munmap(fiber->stack - kPageBytes, fiber->stack_bytes + kPageBytes);
+  munmap(fiber->stack - kGuardBytes, fiber->stack_bytes + kGuardBytes);
   delete fiber;
 }
 

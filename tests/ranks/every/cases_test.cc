@@ -18,7 +18,7 @@ std::vector<std::unique_ptr<RankOperation>> make(const LocalRanks& ranks, const 
 void check(const std::vector<std::unique_ptr<RankOperation>>& parts) {
   for (const auto& part : parts) EXPECT_EQ(part->check(), "");
 }
-void run(const LocalRanks& ranks, const Operation& what) {
+void run_operation(const LocalRanks& ranks, const Operation& what) {
   const auto parts = make(ranks, what);
   require_ok(ncclGroupStart(), "ncclGroupStart");
   for (int rank = 0; rank < ranks.size(); ++rank)
@@ -43,7 +43,7 @@ TEST(Cases, A01SomeMessagesAreEmpty) {
     for (int from = 0; from < 4; ++from)
       for (int to = 0; to < 4; ++to)
         list.push_back({from, to, from == 2 || to == 2 || (from + to) % 3 == 0 ? 0 : size});
-    run(ranks, messages(list));
+    run_operation(ranks, messages(list));
   }
 }
 
@@ -54,7 +54,7 @@ TEST(Cases, A03NothingOfEveryCall) {
       Operation o;
       o.call = Call(call);
       o.seed = seed;
-      run(ranks, o);
+      run_operation(ranks, o);
     }
 }
 
@@ -80,7 +80,7 @@ TEST(Cases, A03NothingAtNull) {
   }
   Operation o;  // and what follows is right
   o.count = 100;
-  run(ranks, o);
+  run_operation(ranks, o);
 }
 
 // Each of two ranks sends before it receives, without a group.
@@ -238,8 +238,8 @@ TEST(Cases, MessagesAroundTheLongestOneOfLines) {
           for (int from = 0; from < size; ++from) list.push_back({from, (from + 1) % size, count});
         Operation o = messages(list);
         o.send_offset = bytes / 1024 % 3;
-        run(ranks, o);
-        run(ranks, messages({{0, 1, bytes}, {1, 0, bytes + 1}}));
+        run_operation(ranks, o);
+        run_operation(ranks, messages({{0, 1, bytes}, {1, 0, bytes + 1}}));
       }
     }
   }
@@ -249,7 +249,7 @@ TEST(Cases, A06MessagesOfAPairKeepTheirOrder) {
   const LocalRanks ranks(2);
   std::vector<Message> list;
   for (int i = 0; i < 40; ++i) list.push_back({i % 2, 1 - i % 2, size_t(i * i * 37 % 5'000)});
-  run(ranks, messages(list));
+  run_operation(ranks, messages(list));
 }
 
 // A long message between two short ones takes channels that they have no part on: the second short
@@ -258,7 +258,7 @@ TEST(Cases, A06ALongMessageBetweenShortOnes) {
   const LocalRanks ranks(2);
   std::vector<Message> list;
   for (int i = 0; i < 50; ++i) list.push_back({1, 0, i % 2 == 0 ? size_t(8 + i) : size_t(100'000)});
-  for (int round = 0; round < 30; ++round) run(ranks, messages(list));
+  for (int round = 0; round < 30; ++round) run_operation(ranks, messages(list));
 }
 
 TEST(Cases, A12TwoMessagesForEveryRankAndOneself) {
@@ -267,7 +267,7 @@ TEST(Cases, A12TwoMessagesForEveryRankAndOneself) {
   for (const size_t size : {size_t(4'097), size_t(70'001)})
     for (int from = 0; from < 4; ++from)
       for (int to = 0; to < 4; ++to) list.push_back({from, to, size + size_t(2 * from)});
-  run(ranks, messages(list));
+  run_operation(ranks, messages(list));
 }
 
 // Bit 0 of the seed's choices decides between NULL and memory that must stay as it is.
@@ -282,7 +282,7 @@ TEST(Cases, A18WhatARankDoesNotUseMayBeNull) {
       o.root = 1;
       o.seed = seed;
       (o.bit(0) ? memory : null) = true;
-      run(ranks, o);
+      run_operation(ranks, o);
     }
   }
 }
@@ -297,7 +297,7 @@ TEST(Cases, A19InPlaceForms) {
         o.count = count;
         o.root = size - 1;
         o.in_place = true;
-        run(ranks, o);
+        run_operation(ranks, o);
       }
   }
 }
@@ -380,7 +380,7 @@ TEST(Cases, P10MovedFp8IsUntouched) {
       o.call = call;
       o.type = type;
       o.count = 4'000;
-      run(ranks, o);
+      run_operation(ranks, o);
     }
 }
 

@@ -14,7 +14,7 @@
 namespace weft::test {
 namespace {
 
-constexpr int kRanks = 5;
+constexpr int kSummingRanks = 5;
 
 // Of magnitudes so unlike that nearly every order of adding gives other bits.
 float value(int rank, size_t i) {
@@ -46,7 +46,7 @@ typename Type::Storage input_element(int rank, size_t i) {
 template <class Type>
 typename Type::Storage one_fold(size_t i) {
   float sum = Type::load(input_element<Type>(0, i));
-  for (int rank = 1; rank < kRanks; ++rank) sum += Type::load(input_element<Type>(rank, i));
+  for (int rank = 1; rank < kSummingRanks; ++rank) sum += Type::load(input_element<Type>(rank, i));
   return Type::store(sum);
 }
 
@@ -57,7 +57,7 @@ void issue(Reduction kind, char* data, size_t count, ncclDataType_t type, const 
            int rank) {
   const ncclComm_t comm = ranks.comm(rank);
   const hipStream_t stream = ranks.stream(rank);
-  const size_t part = count / kRanks, element = type == ncclFloat32 ? 4 : 2;
+  const size_t part = count / kSummingRanks, element = type == ncclFloat32 ? 4 : 2;
   switch (kind) {
     case Reduction::kAllReduce:
       return require_ok(ncclAllReduce(data, data, count, type, ncclSum, comm, stream), "AllReduce");
@@ -75,7 +75,7 @@ struct Span {
   size_t first, end;
 };
 Span result_of(Reduction kind, size_t count, int rank) {
-  const size_t part = count / kRanks;
+  const size_t part = count / kSummingRanks;
   if (kind == Reduction::kReduceScatter) return {size_t(rank) * part, size_t(rank + 1) * part};
   return {0, kind == Reduction::kReduce && rank != 0 ? 0 : count};
 }
@@ -109,7 +109,7 @@ template <class Type>
 size_t reduce(const LocalRanks& ranks, Reduction kind, size_t count) {
   std::vector<std::unique_ptr<GuardedBuffer>> buffers;
   require_ok(ncclGroupStart(), "ncclGroupStart");
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < kSummingRanks; ++rank) {
     const LocalRanks::OnDevice scope(rank);
     const std::vector<char> bytes = input<Type>(rank, count);
     buffers.push_back(std::make_unique<GuardedBuffer>(bytes.size(), 0));
@@ -119,20 +119,20 @@ size_t reduce(const LocalRanks& ranks, Reduction kind, size_t count) {
   require_ok(ncclGroupEnd(), "ncclGroupEnd");
   ranks.synchronize();
   size_t found = 0;
-  for (int rank = 0; rank < kRanks; ++rank)
+  for (int rank = 0; rank < kSummingRanks; ++rank)
     found += others<Type>(*buffers[size_t(rank)], result_of(kind, count, rank));
   return found;
 }
 
 // Every call in several sizes: each is a part of the next one.
 void expect_one_fold() {
-  const LocalRanks ranks(kRanks);
+  const LocalRanks ranks(kSummingRanks);
   for (const Reduction kind :
        {Reduction::kAllReduce, Reduction::kReduce, Reduction::kReduceScatter})
     for (const size_t part : {1, 7, 803, 20'011}) {
-      SCOPED_TRACE(testing::Message() << "kind " << int(kind) << ", " << part * kRanks);
-      EXPECT_EQ(reduce<Float32>(ranks, kind, part * kRanks), 0u);
-      EXPECT_EQ(reduce<Bfloat16>(ranks, kind, part * kRanks), 0u);
+      SCOPED_TRACE(testing::Message() << "kind " << int(kind) << ", " << part * kSummingRanks);
+      EXPECT_EQ(reduce<Float32>(ranks, kind, part * kSummingRanks), 0u);
+      EXPECT_EQ(reduce<Bfloat16>(ranks, kind, part * kSummingRanks), 0u);
     }
 }
 
@@ -159,8 +159,8 @@ TEST(Deterministic, BitsDependOnTheInputsAlone) {
 TEST(Deterministic, RingAndTreeGiveOtherBits) {
   for (const char* algo : {"Ring", "Tree"}) {
     const ScopedEnv env("NCCL_ALGO", algo);
-    const LocalRanks ranks(kRanks);
-    constexpr size_t kCount = 803 * kRanks;
+    const LocalRanks ranks(kSummingRanks);
+    constexpr size_t kCount = 803 * kSummingRanks;
     EXPECT_GT(reduce<Float32>(ranks, Reduction::kAllReduce, kCount), kCount / 2) << algo;
     EXPECT_GT(reduce<Bfloat16>(ranks, Reduction::kAllReduce, kCount), kCount / 2) << algo;
   }

@@ -87,8 +87,8 @@ Operation operation_of(Call call, const Cell& cell, int ranks, uint64_t seed) {
 }
 
 // Several operations at once, so that their ranks meet less often.
-void run(const LocalRanks& ranks, const std::vector<Operation>& operations,
-         const std::string& setting) {
+void run_each(const LocalRanks& ranks, const std::vector<Operation>& operations,
+              const std::string& setting) {
   std::vector<std::unique_ptr<RankOperation>> parts;
   for (const Operation& operation : operations)
     for (int rank = 0; rank < ranks.size(); ++rank) {
@@ -153,7 +153,7 @@ class Matrix {
   void flush(const LocalRanks& ranks, std::vector<Operation>& operations,
              const std::string& setting) {
     done_ += operations.size();
-    run(ranks, operations, setting);
+    run_each(ranks, operations, setting);
     operations.clear();
   }
 

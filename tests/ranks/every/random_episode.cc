@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-constexpr int kMostRanks = 9;
+constexpr int kMostThreads = 9;
 constexpr size_t kMostBytes = size_t(1) << 20;  // of one buffer
 
 class Generator {
@@ -22,7 +22,7 @@ class Generator {
 
   Episode make(size_t operations) {
     // Processes are dear.
-    episode_.ranks = threads_ ? 1 + int(below(kMostRanks)) : 2 + int(below(3));
+    episode_.ranks = threads_ ? 1 + int(below(kMostThreads)) : 2 + int(below(3));
     episode_.one_thread = threads_ && one_in(4);
     add_settings();
     add_comms();

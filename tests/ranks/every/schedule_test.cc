@@ -9,7 +9,7 @@
 namespace weft::test {
 namespace {
 
-constexpr int kRanks = 4;
+constexpr int kScheduleRanks = 4;
 
 class SchedulesOfFiles : public testing::Test {
  protected:
@@ -28,7 +28,7 @@ class SchedulesOfFiles : public testing::Test {
   TempFolder folder_;
 };
 
-void run(const LocalRanks& ranks, const Operation& what) {
+void run_schedule(const LocalRanks& ranks, const Operation& what) {
   std::vector<std::unique_ptr<RankOperation>> parts;
   require_ok(ncclGroupStart(), "ncclGroupStart");
   for (int rank = 0; rank < ranks.size(); ++rank) {
@@ -41,7 +41,7 @@ void run(const LocalRanks& ranks, const Operation& what) {
   for (const auto& part : parts) EXPECT_EQ(part->check(), "");
 }
 
-Operation operation(Call call, mscclAlgoHandle_t schedule) {
+Operation scheduled(Call call, mscclAlgoHandle_t schedule) {
   Operation o;
   o.call = call;
   o.schedule = schedule;
@@ -49,18 +49,18 @@ Operation operation(Call call, mscclAlgoHandle_t schedule) {
 }
 
 TEST_F(SchedulesOfFiles, CarryOutTheirCollective) {
-  const LocalRanks ranks(kRanks);
+  const LocalRanks ranks(kScheduleRanks);
   for (const char* protocol : {"LL", "LL128", "Simple"})
     for (const auto& [call, xml] : std::initializer_list<std::pair<Call, std::string>>{
-             {Call::kAllReduce, ring_all_reduce(kRanks)},
-             {Call::kAllReduce, all_pairs_all_reduce(kRanks)},
-             {Call::kReduceScatter, reduce_scatter(kRanks)},
-             {Call::kAllGather, all_gather(kRanks)},
-             {Call::kAlltoAll, all_to_all(kRanks)}}) {
+             {Call::kAllReduce, ring_all_reduce(kScheduleRanks)},
+             {Call::kAllReduce, all_pairs_all_reduce(kScheduleRanks)},
+             {Call::kReduceScatter, reduce_scatter(kScheduleRanks)},
+             {Call::kAllGather, all_gather(kScheduleRanks)},
+             {Call::kAlltoAll, all_to_all(kScheduleRanks)}}) {
       mscclAlgoHandle_t handle = 0;
       require_ok(load(changed(xml, "\"Simple\"", "\"" + std::string(protocol) + "\""), &handle),
                  "mscclLoadAlgo");
-      Operation o = operation(call, handle);
+      Operation o = scheduled(call, handle);
       for (const size_t count : {0, 1, 5, 1'024, 70'001})
         for (const bool in_place : {false, true}) {
           o.count = count;
@@ -68,7 +68,7 @@ TEST_F(SchedulesOfFiles, CarryOutTheirCollective) {
           o.type = in_place ? ncclBfloat16 : ncclFloat32;
           o.op = !in_place && reduces(call) ? ncclAvg : ncclSum;
           o.send_offset = o.receive_offset = count % 3;
-          run(ranks, o);
+          run_schedule(ranks, o);
         }
       require_ok(mscclUnloadAlgo(handle), "mscclUnloadAlgo");
     }
@@ -78,19 +78,20 @@ TEST_F(SchedulesOfFiles, CarryOutTheirCollective) {
 // random.
 TEST_F(SchedulesOfFiles, OfRanksThatAreThreads) {
   const ScopedEnv grid("WEFT_RANDOM_GRID", "5");
-  const LocalRanks ranks(kRanks, LocalRanks::kThreads);
-  std::vector<mscclAlgoHandle_t> ring(kRanks), pairs(kRanks);
-  for (int rank = 0; rank < kRanks; ++rank) {
-    require_ok(load(ring_all_reduce(kRanks), &ring[size_t(rank)], rank), "mscclLoadAlgo");
-    require_ok(load(all_pairs_all_reduce(kRanks), &pairs[size_t(rank)], rank), "mscclLoadAlgo");
+  const LocalRanks ranks(kScheduleRanks, LocalRanks::kThreads);
+  std::vector<mscclAlgoHandle_t> ring(kScheduleRanks), pairs(kScheduleRanks);
+  for (int rank = 0; rank < kScheduleRanks; ++rank) {
+    require_ok(load(ring_all_reduce(kScheduleRanks), &ring[size_t(rank)], rank), "mscclLoadAlgo");
+    require_ok(load(all_pairs_all_reduce(kScheduleRanks), &pairs[size_t(rank)], rank),
+               "mscclLoadAlgo");
   }
-  on_threads(kRanks, [&](int rank) {
+  on_threads(kScheduleRanks, [&](int rank) {
     for (uint64_t i = 0; i < 60; ++i) {
       const auto& handles = i % 3 == 0 ? ring : pairs;
-      Operation o = operation(Call::kAllReduce, i % 3 == 2 ? 0 : handles[size_t(rank)]);
+      Operation o = scheduled(Call::kAllReduce, i % 3 == 2 ? 0 : handles[size_t(rank)]);
       o.count = mix(i) % 50'000;
       o.seed = i;
-      RankOperation part(o, rank, kRanks);
+      RankOperation part(o, rank, kScheduleRanks);
       part.issue(ranks.comm(rank), ranks.stream(rank));
       require_hip(hipStreamSynchronize(ranks.stream(rank)), "hipStreamSynchronize");
       EXPECT_EQ(part.check(), "");
@@ -99,16 +100,16 @@ TEST_F(SchedulesOfFiles, OfRanksThatAreThreads) {
 }
 
 TEST_F(SchedulesOfFiles, RunOnAfterTheyAreUnloaded) {
-  const LocalRanks ranks(kRanks);
+  const LocalRanks ranks(kScheduleRanks);
   mscclAlgoHandle_t handle = 0;
-  require_ok(load(ring_all_reduce(kRanks), &handle), "mscclLoadAlgo");
-  Operation o = operation(Call::kAllReduce, handle);
+  require_ok(load(ring_all_reduce(kScheduleRanks), &handle), "mscclLoadAlgo");
+  Operation o = scheduled(Call::kAllReduce, handle);
   o.count = 3'000'000;
   std::vector<std::unique_ptr<RankOperation>> parts;
   require_ok(ncclGroupStart(), "ncclGroupStart");
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < kScheduleRanks; ++rank) {
     const LocalRanks::OnDevice scope(rank);
-    parts.push_back(std::make_unique<RankOperation>(o, rank, kRanks));
+    parts.push_back(std::make_unique<RankOperation>(o, rank, kScheduleRanks));
     parts.back()->issue(ranks.comm(rank), ranks.stream(rank));
   }
   require_ok(mscclUnloadAlgo(handle), "mscclUnloadAlgo");  // the group has not begun
@@ -122,14 +123,15 @@ TEST_F(SchedulesOfFiles, RunOnAfterTheyAreUnloaded) {
 
 TEST_F(SchedulesOfFiles, WrongOnesAreRefused) {
   mscclAlgoHandle_t handle = -7;
-  const std::string right = ring_all_reduce(kRanks);
+  const std::string right = ring_all_reduce(kScheduleRanks);
   const size_t step = right.find("<step s=\"6\""), end = right.find('\n', step);
   ASSERT_NE(step, std::string::npos);
   std::string without = right;
   without.erase(step, end - step + 1);  // the last step of gpu 0
   expect_error(load(without, &handle), ncclInvalidUsage, {"schedule t", "gpu"});
   expect_error(load("<algo/>", &handle), ncclInvalidUsage, {"schedule: /algo"});
-  expect_error(load(right, &handle, kRanks), ncclInvalidArgument, {"mscclLoadAlgo", "rank 4"});
+  expect_error(load(right, &handle, kScheduleRanks), ncclInvalidArgument,
+               {"mscclLoadAlgo", "rank 4"});
   expect_error(load(right, nullptr), ncclInvalidArgument, {"mscclAlgoHandle"});
   expect_error(mscclLoadAlgo(nullptr, &handle, 0), ncclInvalidArgument, {"mscclAlgoFilePath"});
   const std::string absent = folder_.file("absent.xml");
@@ -140,20 +142,20 @@ TEST_F(SchedulesOfFiles, WrongOnesAreRefused) {
 
 TEST_F(SchedulesOfFiles, CallsThatDoNotFitAreRefused) {
   const ScopedEnv on("WEFT_DETERMINISTIC", "1");
-  const LocalRanks ranks(kRanks);
+  const LocalRanks ranks(kScheduleRanks);
   mscclAlgoHandle_t two = 0, ring = 0, pairs = 0;
   require_ok(load(ring_all_reduce(2), &two), "mscclLoadAlgo");
-  require_ok(load(ring_all_reduce(kRanks), &ring), "mscclLoadAlgo");
-  require_ok(load(all_pairs_all_reduce(kRanks), &pairs), "mscclLoadAlgo");
+  require_ok(load(ring_all_reduce(kScheduleRanks), &ring), "mscclLoadAlgo");
+  require_ok(load(all_pairs_all_reduce(kScheduleRanks), &pairs), "mscclLoadAlgo");
   const auto call = [&](mscclAlgoHandle_t handle) {
-    return RankOperation(operation(Call::kAllReduce, handle), 0, kRanks)
+    return RankOperation(scheduled(Call::kAllReduce, handle), 0, kScheduleRanks)
         .call(ranks.comm(0), ranks.stream(0));
   };
   expect_error(call(two), ncclInvalidArgument, {"for 2 ranks", "has 4"});
   expect_error(call(ring), ncclInvalidUsage, {"WEFT_DETERMINISTIC", "rank order"});
-  Operation o = operation(Call::kAllReduce, pairs);
+  Operation o = scheduled(Call::kAllReduce, pairs);
   o.count = 1'000;
-  run(ranks, o);
+  run_schedule(ranks, o);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace weft::test {
 namespace {
 
-constexpr int kRanks = 3;
+constexpr int kZeroCopyRanks = 3;
 
 // Channels of operations so far on which this rank and its peers used each other's buffers.
 uint32_t zero_copies(ncclComm_t comm) {
@@ -39,13 +39,14 @@ Operation operation(Call call, size_t count = 4'096) {
   if (call == Call::kMessages)
     o.messages = {{0, 1, count}, {1, 0, count}, {2, 2, count}, {1, 2, count}, {1, 2, count / 3}};
   if (call == Call::kAlltoAllv)
-    for (int from = 0; from < kRanks; ++from)
-      for (int to = 0; to < kRanks; ++to) o.messages.push_back({from, to, count});
+    for (int from = 0; from < kZeroCopyRanks; ++from)
+      for (int to = 0; to < kZeroCopyRanks; ++to) o.messages.push_back({from, to, count});
   return o;
 }
 
 // `skewed`: the rank whose buffers start 4 bytes behind a multiple of 16, -1: none.
-std::vector<uint32_t> run(const LocalRanks& ranks, const Operation& what, int skewed = -1) {
+std::vector<uint32_t> run_and_count(const LocalRanks& ranks, const Operation& what,
+                                    int skewed = -1) {
   std::vector<std::unique_ptr<RankOperation>> parts;
   std::vector<uint32_t> counts;
   for (int rank = 0; rank < ranks.size(); ++rank) {
@@ -69,16 +70,16 @@ std::vector<uint32_t> run(const LocalRanks& ranks, const Operation& what, int sk
 
 TEST(ZeroCopy, OfEveryCall) {
   const Always settings;
-  const LocalRanks ranks(kRanks);
+  const LocalRanks ranks(kZeroCopyRanks);
   for (int call = 0; call < kCallCount; ++call) {
     const Operation what = operation(Call(call));
     SCOPED_TRACE(what.text());
-    const std::vector<uint32_t> counts = run(ranks, what);
+    const std::vector<uint32_t> counts = run_and_count(ranks, what);
     if (has_messages(Call(call))) {
       EXPECT_GT(counts[1], 0u);  // it receives
     } else {
       EXPECT_GT(counts[0], 0u);
-      EXPECT_EQ(counts, std::vector<uint32_t>(kRanks, counts[0]));
+      EXPECT_EQ(counts, std::vector<uint32_t>(kZeroCopyRanks, counts[0]));
     }
   }
 }
@@ -86,50 +87,52 @@ TEST(ZeroCopy, OfEveryCall) {
 // Whose inputs are scaled before they are added.
 TEST(ZeroCopy, OfAverages) {
   const Always settings;
-  const LocalRanks ranks(kRanks);
+  const LocalRanks ranks(kZeroCopyRanks);
   for (const ncclDataType_t type : {ncclFloat32, ncclBfloat16, ncclFloat64, ncclInt32})
     for (const Call call : {Call::kAllReduce, Call::kReduceScatter, Call::kReduce}) {
       Operation what = operation(call);
       what.type = type;
       what.op = ncclAvg;
       SCOPED_TRACE(what.text());
-      EXPECT_GT(run(ranks, what)[0], 0u);
+      EXPECT_GT(run_and_count(ranks, what)[0], 0u);
     }
 }
 
 TEST(ZeroCopy, AllRanksGoTheOrdinaryWayForOne) {
   const Always settings;
-  const LocalRanks ranks(kRanks);
+  const LocalRanks ranks(kZeroCopyRanks);
   for (const Call call : {Call::kAllReduce, Call::kAlltoAll, Call::kAllGather})
-    for (int skewed = 0; skewed < kRanks; ++skewed) {
+    for (int skewed = 0; skewed < kZeroCopyRanks; ++skewed) {
       const Operation what = operation(call);
       SCOPED_TRACE(what.text());
-      EXPECT_EQ(run(ranks, what, skewed), std::vector<uint32_t>(kRanks, 0));
+      EXPECT_EQ(run_and_count(ranks, what, skewed), std::vector<uint32_t>(kZeroCopyRanks, 0));
     }
 }
 
 TEST(ZeroCopy, NotOfWhatItCannotDo) {
   const Always settings;
-  const LocalRanks ranks(kRanks);
+  const LocalRanks ranks(kZeroCopyRanks);
   Operation scaled = operation(Call::kAllReduce);
   scaled.scalar = Scalar::kHost;  // of each rank's own
   Operation overlapping = operation(Call::kAlltoAll);
   overlapping.in_place = true;
   for (const Operation& what : {operation(Call::kAllReduce, 4'095), scaled, overlapping}) {
     SCOPED_TRACE(what.text());
-    EXPECT_EQ(run(ranks, what), std::vector<uint32_t>(kRanks, 0));
+    EXPECT_EQ(run_and_count(ranks, what), std::vector<uint32_t>(kZeroCopyRanks, 0));
   }
 }
 
 TEST(ZeroCopy, FromTheBytesThatAreSet) {
   const Always settings;
   const ScopedEnv from("WEFT_ZERO_COPY", "16K");
-  const LocalRanks ranks(kRanks);
-  EXPECT_EQ(run(ranks, operation(Call::kAllReduce, 4'092)), std::vector<uint32_t>(kRanks, 0));
-  EXPECT_GT(run(ranks, operation(Call::kAllReduce, 4'096))[0], 0u);
+  const LocalRanks ranks(kZeroCopyRanks);
+  EXPECT_EQ(run_and_count(ranks, operation(Call::kAllReduce, 4'092)),
+            std::vector<uint32_t>(kZeroCopyRanks, 0));
+  EXPECT_GT(run_and_count(ranks, operation(Call::kAllReduce, 4'096))[0], 0u);
   const ScopedEnv never("WEFT_ZERO_COPY", "0");
-  const LocalRanks others(kRanks);
-  EXPECT_EQ(run(others, operation(Call::kAllReduce, 1 << 20)), std::vector<uint32_t>(kRanks, 0));
+  const LocalRanks others(kZeroCopyRanks);
+  EXPECT_EQ(run_and_count(others, operation(Call::kAllReduce, 1 << 20)),
+            std::vector<uint32_t>(kZeroCopyRanks, 0));
 }
 
 // A rank gives up after it offered its buffers: those that come later leave them alone.
@@ -187,7 +190,7 @@ void be_a_rank(int rank, const std::string& id_text) {
   const ScopedEnv from("WEFT_ZERO_COPY", "4K");  // not the words by which ranks agree
   require_hip(hipSetDevice(rank), "hipSetDevice");
   ncclComm_t comm = nullptr;
-  require_ok(ncclCommInitRank(&comm, kRanks, from_hex(id_text), rank), "ncclCommInitRank");
+  require_ok(ncclCommInitRank(&comm, kZeroCopyRanks, from_hex(id_text), rank), "ncclCommInitRank");
   hipStream_t stream = nullptr;
   require_hip(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking), "hipStreamCreate");
   for (int round = 0; round < 3; ++round)  // at addresses that were others' before
@@ -197,7 +200,7 @@ void be_a_rank(int rank, const std::string& id_text) {
       if (call == Call::kMessages)
         what.messages = {{2, 0, what.count}};  // rank 1 has no part in it
       what.seed = uint64_t(round + 1);
-      RankOperation part(what, rank, kRanks);
+      RankOperation part(what, rank, kZeroCopyRanks);
       repeat_until_mapped(comm, stream, part);
     }
   require_hip(hipStreamDestroy(stream), "hipStreamDestroy");
@@ -208,7 +211,7 @@ TEST(ZeroCopy, BetweenProcesses) {
   ncclUniqueId id;
   require_ok(ncclGetUniqueId(&id), "ncclGetUniqueId");
   ChildProcesses children;
-  for (int rank = 0; rank < kRanks; ++rank)
+  for (int rank = 0; rank < kZeroCopyRanks; ++rank)
     children.start({"zero_copy", std::to_string(rank), to_hex(id)});
   for (const ChildResult& child : children.collect(std::chrono::seconds(120)))
     EXPECT_TRUE(child.ok()) << child.output;
