@@ -17,7 +17,7 @@ function(weft_add_kernels target source name)
   set_target_properties(weft_kernels_${name} PROPERTIES UNITY_BUILD OFF)  # one source each
   target_compile_definitions(weft_kernels_${name} PRIVATE ${ARGN})
   # With sanitizers what is inlined grows several times; they look for faults, not for speed.
-  target_compile_options(weft_kernels_${name} PRIVATE $<$<BOOL:${WEFT_SANITIZE}>:-O1>)
+  target_compile_options(weft_kernels_${name} PRIVATE $<IF:$<BOOL:${WEFT_SANITIZE}>,-O1,-O3>)
   target_include_directories(weft_kernels_${name} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
   target_link_libraries(weft_kernels_${name} PRIVATE weft_hip)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:weft_kernels_${name}>)
