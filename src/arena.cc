@@ -27,7 +27,7 @@ uint32_t next_segment_id() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % kCarveAlign == 0; }
+bool is_aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % kCarveAlign == 0; }
 
 }  // namespace
 
@@ -121,7 +121,7 @@ bool Arena::add_segment(size_t bytes) {
     const hipError_t code = hipExtMallocWithFlags(&base, size, kind.flags);
     if (code == hipErrorOutOfMemory)
       hip_check(code, "allocating {} bytes of {} on device {}", size, kind.name, device_);
-    if (code == hipSuccess && aligned(base)) {
+    if (code == hipSuccess && is_aligned(base)) {
       Segment& segment = segments_.emplace_back();
       segment.id = next_segment_id();
       segment.exported = false;

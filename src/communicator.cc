@@ -173,7 +173,7 @@ struct HandlePool {
   std::deque<std::unique_ptr<ncclComm>> all;
   std::deque<ncclComm*> unused;
 };
-HandlePool& pool() {
+HandlePool& handle_pool() {
   static auto* pool =
       new HandlePool;  // never destroyed: handles may be used while the process ends
   return *pool;
@@ -182,13 +182,13 @@ HandlePool& pool() {
 }  // namespace
 
 ncclComm* open_handle(std::unique_ptr<Communicator> comm) {
-  const std::lock_guard lock(pool().mutex);
+  const std::lock_guard lock(handle_pool().mutex);
   ncclComm* handle = nullptr;
-  if (pool().unused.size() >= kUnusedHandles) {
-    handle = pool().unused.front();
-    pool().unused.pop_front();
+  if (handle_pool().unused.size() >= kUnusedHandles) {
+    handle = handle_pool().unused.front();
+    handle_pool().unused.pop_front();
   } else {
-    handle = pool().all.emplace_back(std::make_unique<ncclComm>()).get();
+    handle = handle_pool().all.emplace_back(std::make_unique<ncclComm>()).get();
   }
   const std::lock_guard handle_lock(handle->mutex);
   handle->comm = std::move(comm);
@@ -216,8 +216,8 @@ std::shared_ptr<Communicator> close_handle(ncclComm_t handle, const char* functi
     handle->magic.store(0, std::memory_order_release);
     handle->comm.reset();
   }
-  const std::lock_guard lock(pool().mutex);
-  pool().unused.push_back(handle);
+  const std::lock_guard lock(handle_pool().mutex);
+  handle_pool().unused.push_back(handle);
   return comm;
 }
 

@@ -65,7 +65,7 @@ template <class T>
 constexpr bool kIsOptional =
     std::is_same_v<T, std::optional<int>> || std::is_same_v<T, std::optional<int64_t>>;
 
-[[noreturn]] void refuse(const Setting& row, const SourcedValue& given) {
+[[noreturn]] void refuse_setting(const Setting& row, const SourcedValue& given) {
   fail(ncclInvalidUsage, "{}={} (set by {}) cannot be used: it takes {} ({})", row.name,
        given.value, given.origin, range_text(row), type_text(row));
 }
@@ -79,11 +79,11 @@ void assign(milliseconds& member, int64_t value) { member = milliseconds(value);
 template <class T>
 std::string store(const Setting& row, const SourcedValue& given, T& member) {
   auto value = KindOf<T>::parse(given.value);
-  if (!value) refuse(row, given);
+  if (!value) refuse_setting(row, given);
   if (kIsOptional<T> && *value == kRcclUnset) return {};
   int64_t allowed = std::clamp(*value, row.min, row.max);
   allowed -= allowed % row.multiple;
-  if (allowed != *value && row.out_of_range == OutOfRange::kReject) refuse(row, given);
+  if (allowed != *value && row.out_of_range == OutOfRange::kReject) refuse_setting(row, given);
   assign(member, allowed);
   if (allowed == *value) return {};
   return fmt::format("{}={} (set by {}) is not one of {}: using {}.", row.name, given.value,
@@ -92,7 +92,7 @@ std::string store(const Setting& row, const SourcedValue& given, T& member) {
 
 std::string store(const Setting& row, const SourcedValue& given, std::string& member) {
   if (row.check && !row.check(given.value)) {
-    if (row.out_of_range == OutOfRange::kReject) refuse(row, given);
+    if (row.out_of_range == OutOfRange::kReject) refuse_setting(row, given);
     return fmt::format("{}={} (set by {}) is not one of {}: ignored.", row.name, given.value,
                        given.origin, range_text(row));
   }

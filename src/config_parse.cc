@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kBlanks = " \t\r\n";
 constexpr int64_t kMaxPort = 65535;
 
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+char lower_char(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 // Decimal digits only, no sign.
 std::optional<int64_t> parse_digits(std::string_view text, int base = 10) {
@@ -52,7 +52,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, lower, lower);
+  return std::ranges::equal(a, b, {}, lower_char, lower_char);
 }
 
 std::optional<int64_t> parse_integer(std::string_view text) {
@@ -76,7 +76,7 @@ std::optional<int64_t> parse_bytes(std::string_view text) {
   int shift = 0;
   if (!text.empty() && !text.starts_with("0x") && !text.starts_with("0X")) {
     constexpr std::string_view kUnits = "kmg";
-    if (size_t unit = kUnits.find(lower(text.back())); unit != std::string_view::npos) {
+    if (size_t unit = kUnits.find(lower_char(text.back())); unit != std::string_view::npos) {
       shift = 10 * (static_cast<int>(unit) + 1);
       text.remove_suffix(1);
     }

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-size_t aligned(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
+size_t whole_lines(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
 
 // What polls before the first operation must see: no slice sent, none taken.
 std::vector<char> starting_control(const BoxLayout& box, const Fifo& fifo, uint32_t counter_base) {
@@ -48,10 +48,10 @@ void start_inbox(const BoxLayout& box, void* inbox, uint32_t counter_base) {
 }  // namespace
 
 DeviceState::Layout DeviceState::layout_of(int size, const BoxLayout& box) {
-  const size_t counters = aligned(size_t(size) * sizeof(DevicePeer));
+  const size_t counters = whole_lines(size_t(size) * sizeof(DevicePeer));
   const size_t flows = size_t(kRegionCount) * size * box.channels;
-  const size_t words = counters + aligned(flows * sizeof(FlowCounters));
-  return {counters, words, words + aligned(sizeof(DeviceWords))};
+  const size_t words = counters + whole_lines(flows * sizeof(FlowCounters));
+  return {counters, words, words + whole_lines(sizeof(DeviceWords))};
 }
 
 DeviceState::DeviceState(int rank, const std::vector<DevicePeer>& peers, const BoxLayout& box,

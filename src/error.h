@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <rccl/rccl.h>
 
+#include <cerrno>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <utility>
@@ -28,6 +30,11 @@ class Error : public std::exception {
   ncclResult_t code_;
   std::string text_;
 };
+
+// Of the system call that just failed.
+inline std::string errno_text() {
+  return fmt::format("{} (errno {})", std::strerror(errno), errno);
+}
 
 // Throws Error(code, formatted text).
 template <class... Args>

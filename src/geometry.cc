@@ -25,7 +25,7 @@ constexpr uint32_t kFewChannels = 8;
 constexpr uint32_t kMaxLineSlotBytes = 32 << 10;
 
 // What a region gets of a box, in sixteenths; Simple takes the rest.
-constexpr uint64_t part_of(Region region, uint64_t box) {
+constexpr uint64_t share_of_box(Region region, uint64_t box) {
   constexpr uint64_t kSixteenths[kRegionCount] = {6, 3, 1, 1, 1, 3, 1};
   return box / 16 * kSixteenths[int(region)];
 }
@@ -91,7 +91,8 @@ Geometry agree_geometry(const std::vector<Limits>& limits, int peers) {
     all.line_messages = all.line_messages && rank.line_messages;
   }
   const uint64_t box = box_bytes_of_rank(peers) / uint64_t(std::max(peers, 1));
-  const uint64_t simple = all.buffer_bytes > 0 ? all.buffer_bytes : part_of(Region::kSimple, box);
+  const uint64_t simple =
+      all.buffer_bytes > 0 ? all.buffer_bytes : share_of_box(Region::kSimple, box);
   const uint64_t roomy = std::max<uint64_t>(simple / (kSlots * kGoodSliceBytes), kFewChannels);
   const auto channels =
       uint32_t(std::max<uint64_t>(all.min_channels, std::min<uint64_t>(all.max_channels, roomy)));
@@ -100,7 +101,7 @@ Geometry agree_geometry(const std::vector<Limits>& limits, int peers) {
   // Simple takes what the others leave; of the user's number, which is of its slots alone, all.
   uint64_t others = kLineBytes;  // the header
   for (int r = 1; r < kRegionCount; ++r) {
-    geometry.box.fifo[r] = make_fifo(Region(r), channels, part_of(Region(r), box));
+    geometry.box.fifo[r] = make_fifo(Region(r), channels, share_of_box(Region(r), box));
     others += geometry.box.fifo[r].bytes(channels);
   }
   geometry.box.fifo[0] =

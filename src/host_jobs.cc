@@ -65,7 +65,7 @@ void lose(Communicator& comm, const Error& error) {
   comm.set_async_error(error.code(), error.text());
 }
 
-void start_in_background(Sequence sequence) {
+void start_jobs(Sequence sequence) {
   const std::shared_ptr<Communicator> comm = sequence.comm;
   if (comm->init_thread.joinable()) comm->init_thread.join();  // an earlier one
   comm->host_jobs.fetch_add(1);
@@ -102,7 +102,7 @@ ncclResult_t run_jobs(std::vector<HostJob> jobs, std::vector<InitJob> inits) {
     if (sequence.comm->blocking()) {
       here.push_back(std::move(sequence));
     } else {
-      start_in_background(std::move(sequence));
+      start_jobs(std::move(sequence));
       in_background = true;
     }
   }

@@ -107,7 +107,7 @@ int most_peers(const std::vector<RankInfo>& ranks) {
   return most;
 }
 
-void connect(Communicator& comm) {
+void connect_links(Communicator& comm) {
   comm.links =
       Links::connect(*comm.bootstrap, comm.ranks, comm.geometry.box.bytes(), comm.config());
   for (int peer = 0; peer < comm.size(); ++peer) {
@@ -194,7 +194,7 @@ void run_phases(Communicator& comm, const ncclUniqueId& id) {
   comm.geometry = agree_geometry(introduced.limits, most_peers(comm.ranks));
   if (comm.size() > 1) {
     agree_on_costs(comm, introduced, cost_text);
-    connect(comm);
+    connect_links(comm);
     prepare_device(comm);
     comm.selector = std::make_unique<Selector>(
         comm.rules(), comm.size(), comm.config().deterministic, comm.zero_copy_bytes(), comm.costs);

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-size_t bytes_of(const Request& request) { return request.count * type_bytes(request.type); }
+size_t message_bytes(const Request& request) { return request.count * type_bytes(request.type); }
 bool is_send(const Request& request) { return request.collective == Collective::kSend; }
 
 // Above, fences and flags of slots cost less than twice the bytes.
@@ -29,7 +29,7 @@ Task make_task(const MessageShape& shape, const Request& request, int distance) 
   Task task{};
   task.from = request.input;
   task.to = request.output;
-  task.bytes = bytes_of(request);
+  task.bytes = message_bytes(request);
   task.peer = request.root;
   task.kind = is_send(request) ? Task::kSend : Task::kRecv;
   task.signature = uint32_t(hash_number(hash_number(1, task.bytes), uint64_t(request.type)));
@@ -78,7 +78,7 @@ void MessageDealer::add_to_self(const MessageShape& shape, std::span<const Reque
   for (const Request& send : requests) {
     if (!is_to_self(shape, send, Collective::kSend)) continue;
     while (!is_to_self(shape, *receive, Collective::kRecv)) ++receive;
-    if (bytes_of(send) != bytes_of(*receive))
+    if (message_bytes(send) != message_bytes(*receive))
       fail(ncclInvalidUsage, "rank {}: {} to itself meets {}", shape.rank, describe(send),
            describe(*receive));
     Task task = make_task(shape, send, 0);

@@ -13,14 +13,15 @@
 namespace weft {
 namespace {
 
-Reduction reduction_of(const Communicator& comm, const Request& request, const Course& course) {
+Reduction planned_reduction(const Communicator& comm, const Request& request,
+                            const Course& course) {
   if (!reduces(request.collective)) return {ElementType::kInt8, OpBody::kSum, {}};
   const Partials partials = course.in_rank_order ? Partials::kInAccumulator : Partials::kOnWire;
   return make_reduction({request.type, request.op, request.user_op ? &*request.user_op : nullptr,
                          comm.size(), comm.fnuz, partials});
 }
 
-size_t bytes_of(const Request& request, Segments segments, int ranks) {
+size_t buffer_bytes(const Request& request, Segments segments, int ranks) {
   const size_t one = request.count * type_bytes(request.type);
   return segments == Segments::kPerRank ? one * size_t(ranks) : one;
 }
@@ -34,7 +35,7 @@ MappedWork mapped_work(Communicator& comm, const Request& request) {
   const auto reach = [&](bool needed, const void* buffer, Segments segments) -> const Reach* {
     if (!needed) return access.not_needed();
     if (!fits || reinterpret_cast<uintptr_t>(buffer) % kPackBytes != 0) return nullptr;
-    return access.reach(buffer, bytes_of(request, segments, comm.size()));
+    return access.reach(buffer, buffer_bytes(request, segments, comm.size()));
   };
   return {comm.device_state->steps.find_mapped(request.collective, request.root),
           reach(touched.input, request.input, shape.input),
@@ -43,7 +44,7 @@ MappedWork mapped_work(Communicator& comm, const Request& request) {
 
 Planned planned(const Communicator& comm, const Request& request) {
   const Way way = way_of(comm, request);
-  const Reduction reduction = reduction_of(comm, request, way.course);
+  const Reduction reduction = planned_reduction(comm, request, way.course);
   return {&request, way, reduction,
           kernel_of(way.course.protocol, reduction.element, reduction.body)};
 }
@@ -134,7 +135,7 @@ bool add_one_hop(Communicator& comm, const Planned& planned, std::vector<Launch>
 
 // Broadcasts, or reduces, that follow one another in a group keep different links busy: they share
 // the channels instead of taking them in turn.
-bool run_side_by_side(const Planned& a, const Planned& b) {
+bool runs_beside(const Planned& a, const Planned& b) {
   const Collective collective = a.request->collective;
   return (collective == Collective::kBroadcast || collective == Collective::kReduce) &&
          b.request->collective == collective && a.kernel == b.kernel;
@@ -224,8 +225,7 @@ std::vector<Launch>& Planner::plan(Communicator& comm, std::span<const Request> 
       continue;
     }
     const Planned next = planned(comm, request);
-    if (row_.size() == kMaxWorks || (!row_.empty() && !run_side_by_side(row_.back(), next)))
-      end_row();
+    if (row_.size() == kMaxWorks || (!row_.empty() && !runs_beside(row_.back(), next))) end_row();
     row_.push_back(next);
   }
   end_row();

@@ -21,7 +21,7 @@ struct Range {
   }
 };
 
-size_t bytes_of(Segments segments, size_t segment, int ranks) {
+size_t segments_bytes(Segments segments, size_t segment, int ranks) {
   if (segments == Segments::kNone) return 0;
   return segments == Segments::kOne ? segment : segment * size_t(ranks);
 }
@@ -94,8 +94,8 @@ void validate_memory(const char* function, const Communicator& comm, const Range
 void validate_buffers(const char* function, const Communicator& comm, const Request& request) {
   const size_t segment = request.count * type_bytes(request.type);
   const BufferShape shape = buffer_shape(request.collective, comm.rank() == request.root);
-  const Range in{"sendbuff", request.input, bytes_of(shape.input, segment, comm.size())};
-  const Range out{"recvbuff", request.output, bytes_of(shape.output, segment, comm.size())};
+  const Range in{"sendbuff", request.input, segments_bytes(shape.input, segment, comm.size())};
+  const Range out{"recvbuff", request.output, segments_bytes(shape.output, segment, comm.size())};
   const Range bias{"acc", request.bias, request.bias ? segment : 0};
   validate_range(function, request, in);
   validate_range(function, request, out);

@@ -29,7 +29,7 @@ struct Entry {
   std::string_view key, value;
 };
 
-[[noreturn]] void refuse(const Entry& entry, std::string_view why) {
+[[noreturn]] void refuse_entry(const Entry& entry, std::string_view why) {
   fail(ncclInvalidUsage, "line {}: {}={}: {}", entry.line, entry.key, entry.value, why);
 }
 
@@ -44,26 +44,27 @@ std::optional<double> parse_decimal(std::string_view text) {
 int64_t whole(const Entry& entry, int64_t least, int64_t most) {
   const std::optional<int64_t> value = parse_integer(entry.value);
   if (!value || *value < least || *value > most)
-    refuse(entry, fmt::format("not a number of {} to {}", least, most));
+    refuse_entry(entry, fmt::format("not a number of {} to {}", least, most));
   return *value;
 }
 
 double microseconds(const Entry& entry) {
   const std::optional<double> value = parse_decimal(entry.value);
   if (!value || *value < 0 || *value > kMostUs)
-    refuse(entry, fmt::format("not a number of 0 to {}", kMostUs));
+    refuse_entry(entry, fmt::format("not a number of 0 to {}", kMostUs));
   return *value;
 }
 
 BlockCurve::Point point(const Entry& entry, std::string_view text) {
   const size_t colon = text.find(':');
-  if (colon == std::string_view::npos) refuse(entry, "not blocks:bytes,blocks:bytes,...");
+  if (colon == std::string_view::npos) refuse_entry(entry, "not blocks:bytes,blocks:bytes,...");
   const std::optional<int64_t> blocks = parse_integer(text.substr(0, colon));
   const std::optional<double> bytes = parse_decimal(text.substr(colon + 1));
   if (!blocks || *blocks < 1 || *blocks > kMostBlocks)
-    refuse(entry, fmt::format("blocks are 1 to {}", kMostBlocks));
+    refuse_entry(entry, fmt::format("blocks are 1 to {}", kMostBlocks));
   if (!bytes || *bytes <= 0 || *bytes > kMostBytesPerUs)
-    refuse(entry, fmt::format("bytes a microsecond are above 0 and at most {}", kMostBytesPerUs));
+    refuse_entry(entry,
+                 fmt::format("bytes a microsecond are above 0 and at most {}", kMostBytesPerUs));
   return {uint32_t(*blocks), *bytes};
 }
 
@@ -72,10 +73,10 @@ BlockCurve curve(const Entry& entry) {
   for (const std::string_view part : split(entry.value, ',')) {
     points.push_back(point(entry, part));
     if (points.size() > 1 && points[points.size() - 2].blocks >= points.back().blocks)
-      refuse(entry, "not in the order of blocks");
+      refuse_entry(entry, "not in the order of blocks");
   }
   if (points.empty() || points.size() > size_t(BlockCurve::kMostPoints))
-    refuse(entry, fmt::format("1 to {} points are allowed", BlockCurve::kMostPoints));
+    refuse_entry(entry, fmt::format("1 to {} points are allowed", BlockCurve::kMostPoints));
   return {points.data(), int(points.size())};
 }
 
@@ -107,7 +108,7 @@ void take(const Entry& entry, CostFile& file) {
   CostTable& table = file.costs;
   if (entry.key == "format") {
     if (parse_integer(entry.value) != kFormat)
-      refuse(entry, fmt::format("this version reads format {}", kFormat));
+      refuse_entry(entry, fmt::format("this version reads format {}", kFormat));
   } else if (entry.key == "device") {
     file.device = entry.value;
   } else if (entry.key == "ranks") {
@@ -120,7 +121,7 @@ void take(const Entry& entry, CostFile& file) {
     const int64_t bytes = whole(entry, 0, std::numeric_limits<int64_t>::max());
     if (table.zero_copy_bytes > 0) table.zero_copy_bytes = size_t(bytes);
   } else if (!take_wire(entry, table)) {
-    refuse(entry, "no such key");
+    refuse_entry(entry, "no such key");
   }
 }
 
@@ -133,7 +134,7 @@ std::optional<Entry> entry_of(std::string_view line, int number) {
                     equals == std::string_view::npos ? "" : trim(line.substr(equals + 1))};
   if (equals == std::string_view::npos)
     fail(ncclInvalidUsage, "line {}: {}: not KEY=VALUE", number, entry.key);
-  if (entry.value.empty()) refuse(entry, "no value");
+  if (entry.value.empty()) refuse_entry(entry, "no value");
   return entry;
 }
 
@@ -147,8 +148,8 @@ CostFile read_cost_file(std::string_view text, const platform::CostTable& built_
   for (int number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
     if (const std::optional<Entry> entry = entry_of(text.substr(0, end), number)) {
-      if (!seen.insert(entry->key).second) refuse(*entry, "a second time");
-      if (entry->key != "format" && !seen.contains("format")) refuse(*entry, "before format");
+      if (!seen.insert(entry->key).second) refuse_entry(*entry, "a second time");
+      if (entry->key != "format" && !seen.contains("format")) refuse_entry(*entry, "before format");
       take(*entry, file);
     }
     text.remove_prefix(std::min(end + 1, text.size()));

@@ -29,7 +29,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-std::vector<std::string> split(const std::string& text, char at) {
+std::vector<std::string> split_text(const std::string& text, char at) {
   std::vector<std::string> parts;
   for (size_t from = 0; from <= text.size();) {
     const size_t to = std::min(text.find(at, from), text.size());
@@ -58,7 +58,7 @@ Rules::Table Rules::parse(const char* variable, const std::string& text,
                           std::string_view known_names) {
   Table table;
   bool first = true;
-  for (const std::string& entry : split(lower(text), ';')) {
+  for (const std::string& entry : split_text(lower(text), ';')) {
     const size_t colon = entry.find(':');
     const std::string function = colon == std::string::npos ? "" : entry.substr(0, colon);
     if (function.empty() && !first)
@@ -77,7 +77,7 @@ Rules::Table Rules::parse(const char* variable, const std::string& text,
     names.exclude = !list.empty() && list[0] == '^';
     if (names.exclude) list.erase(0, 1);
     names.names = "," + list + ",";
-    for (const std::string& name : split(list, ','))
+    for (const std::string& name : split_text(list, ','))
       if (!listed(known_names, name))
         fail(ncclInvalidUsage, "{}={}: {} is no name; there are {}", variable, text, name,
              known_names.substr(1, known_names.size() - 2));

@@ -21,7 +21,7 @@ constexpr std::string_view kMagic("WEFT-ID\0", 8);
 constexpr size_t kWhereBytes = 64, kCheckedBytes = 120, kMinSecretFileBytes = 16;
 static_assert(sizeof(ncclUniqueId) == kCheckedBytes + 8);
 
-ByteSpan bytes_of(const ncclUniqueId& id) { return std::as_bytes(std::span(&id, 1)); }
+ByteSpan id_bytes(const ncclUniqueId& id) { return std::as_bytes(std::span(&id, 1)); }
 
 std::string unix_name_of(const UniqueId& id) {
   const Key name = hash256("unix name", id.secret);
@@ -73,7 +73,7 @@ ncclUniqueId UniqueId::encode() const {
 }
 
 UniqueId UniqueId::decode(const ncclUniqueId& bytes) {
-  const ByteSpan all = bytes_of(bytes);
+  const ByteSpan all = id_bytes(bytes);
   Reader in(all);
   const auto magic = in.raw(kMagic.size());
   if (std::memcmp(magic.data(), kMagic.data(), kMagic.size()) != 0)
@@ -205,7 +205,7 @@ std::vector<SocketAddress> resolve(const HostPort& where, FamilyRule family) {
 }
 
 std::string unique_id_label(const ncclUniqueId& id) {
-  const Key hash = hash256("label", bytes_of(id));
+  const Key hash = hash256("label", id_bytes(id));
   return "weft-" + hex_text(ByteSpan(hash).first(6));
 }
 

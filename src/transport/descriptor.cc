@@ -21,8 +21,6 @@ namespace {
 constexpr int kPeersInLine = 128;
 constexpr int kFetchLimitMs = 10'000;
 
-std::string errno_text() { return fmt::format("{} (errno {})", std::strerror(errno), errno); }
-
 uint64_t inode_of(int fd) {
   struct stat status = {};
   return fstat(fd, &status) == 0 ? status.st_ino : 0;

@@ -14,11 +14,6 @@
 #include "transport/exchange.h"
 
 namespace weft {
-namespace {
-
-std::string errno_text() { return fmt::format("{} (errno {})", std::strerror(errno), errno); }
-
-}  // namespace
 
 void SharedMapping::swap(SharedMapping& other) noexcept {
   std::swap(host_, other.host_);

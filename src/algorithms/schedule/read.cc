@@ -21,7 +21,7 @@ namespace {
 constexpr int kMostPlaces = 64;  // check_schedule keeps sets of places in a word
 constexpr int kMostBlocks = 256, kMostSteps = 1 << 16, kMostChunks = 1 << 16;
 
-[[noreturn]] void refuse(const pugi::xml_node& node, const std::string& what) {
+[[noreturn]] void refuse_node(const pugi::xml_node& node, const std::string& what) {
   std::string path;
   for (pugi::xml_node at = node; at && at.type() == pugi::node_element; at = at.parent()) {
     const pugi::xml_attribute id = at.attribute("id") ? at.attribute("id") : at.attribute("s");
@@ -38,12 +38,13 @@ T number(const pugi::xml_node& node, const char* name, T least, T most, T otherw
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
-    refuse(node, fmt::format("{}=\"{}\" is not a number from {} to {}", name, text, least, most));
+    refuse_node(node,
+                fmt::format("{}=\"{}\" is not a number from {} to {}", name, text, least, most));
   return value;
 }
 
 int required(const pugi::xml_node& node, const char* name, int least, int most) {
-  if (!node.attribute(name)) refuse(node, fmt::format("{} is missing", name));
+  if (!node.attribute(name)) refuse_node(node, fmt::format("{} is missing", name));
   return number<int>(node, name, least, most, 0);
 }
 
@@ -57,7 +58,7 @@ T one_of(const pugi::xml_node& node, const char* name,
     if (text == key) return value;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", key);
   }
-  refuse(node, fmt::format("{}=\"{}\" is none of {}", name, text, known));
+  refuse_node(node, fmt::format("{}=\"{}\" is none of {}", name, text, known));
 }
 
 constexpr std::array<std::pair<std::string_view, ScheduleBuffer>, 3> kBuffers{
@@ -97,8 +98,8 @@ ScheduleRange range(const pugi::xml_node& node, const char* buffer, const char* 
   const int chunks = chunks_of(place, which);
   const int first = required(node, offset, 0, kMostChunks);
   if (first + count > chunks)
-    refuse(node, fmt::format("{} {} and cnt {}: {} has {} chunks", offset, first, count,
-                             node.attribute(buffer).value(), chunks));
+    refuse_node(node, fmt::format("{} {} and cnt {}: {} has {} chunks", offset, first, count,
+                                  node.attribute(buffer).value(), chunks));
   return {which, first};
 }
 
@@ -113,12 +114,13 @@ ScheduleStep read_step(const pugi::xml_node& node, const SchedulePlace& place,
   step.adds_to_target = kind.adds_to_target;
   step.after_block = number<int>(node, "depid", -1, kMostBlocks, -1);
   step.after_step = number<int>(node, "deps", -1, kMostSteps, -1);
-  if ((step.after_block < 0) != (step.after_step < 0)) refuse(node, "depid without deps");
+  if ((step.after_block < 0) != (step.after_step < 0)) refuse_node(node, "depid without deps");
   if (step.reads || step.writes) step.count = required(node, "cnt", 1, kMostChunks);
   if (step.reads) step.source = range(node, "srcbuf", "srcoff", place, step.count);
   if (step.writes) step.target = range(node, "dstbuf", "dstoff", place, step.count);
-  if (step.sends && block.send_to < 0) refuse(node, "sends, but its tb has no send");
-  if (step.receives && block.receive_from < 0) refuse(node, "receives, but its tb has no recv");
+  if (step.sends && block.send_to < 0) refuse_node(node, "sends, but its tb has no send");
+  if (step.receives && block.receive_from < 0)
+    refuse_node(node, "receives, but its tb has no recv");
   return step;
 }
 
@@ -128,9 +130,9 @@ void each(const pugi::xml_node& parent, const char* name, const char* id, F f) {
   int next = 0;
   for (const pugi::xml_node& node : parent.children()) {
     if (node.type() != pugi::node_element) continue;
-    if (std::string_view(node.name()) != name) refuse(node, fmt::format("not a {}", name));
+    if (std::string_view(node.name()) != name) refuse_node(node, fmt::format("not a {}", name));
     if (required(node, id, 0, std::numeric_limits<int>::max()) != next)
-      refuse(node, fmt::format("expected {}=\"{}\"", id, next));
+      refuse_node(node, fmt::format("expected {}=\"{}\"", id, next));
     ++next;
     f(node);
   }
@@ -143,9 +145,10 @@ ScheduleBlock read_block(const pugi::xml_node& node, const Schedule& schedule,
   block.send_to = required(node, "send", -1, last);
   block.receive_from = required(node, "recv", -1, last);
   block.channel = required(node, "chan", 0, schedule.channels - 1);
-  if (block.send_to == self || block.receive_from == self) refuse(node, "talks to its own gpu");
+  if (block.send_to == self || block.receive_from == self)
+    refuse_node(node, "talks to its own gpu");
   each(node, "step", "s", [&](const pugi::xml_node& step) {
-    if (block.steps.size() == size_t(kMostSteps)) refuse(node, "too many steps");
+    if (block.steps.size() == size_t(kMostSteps)) refuse_node(node, "too many steps");
     block.steps.push_back(read_step(step, place, block));
   });
   return block;
@@ -156,21 +159,22 @@ void check_flows(const pugi::xml_node& node, const SchedulePlace& place) {
   std::set<std::pair<int, int>> sends, receives;
   for (const ScheduleBlock& block : place.blocks) {
     if (block.send_to >= 0 && !sends.insert({block.send_to, block.channel}).second)
-      refuse(node, fmt::format("two tbs send to gpu {} on chan {}", block.send_to, block.channel));
+      refuse_node(node,
+                  fmt::format("two tbs send to gpu {} on chan {}", block.send_to, block.channel));
     if (block.receive_from >= 0 && !receives.insert({block.receive_from, block.channel}).second)
-      refuse(node, fmt::format("two tbs receive from gpu {} on chan {}", block.receive_from,
-                               block.channel));
+      refuse_node(node, fmt::format("two tbs receive from gpu {} on chan {}", block.receive_from,
+                                    block.channel));
   }
 }
 
-void check_order(const pugi::xml_node& node, const SchedulePlace& place) {
+void check_step_order(const pugi::xml_node& node, const SchedulePlace& place) {
   for (const ScheduleBlock& block : place.blocks)
     for (const ScheduleStep& step : block.steps) {
       if (step.after_block < 0) continue;
       if (step.after_block >= int(place.blocks.size()) ||
           step.after_step >= int(place.blocks[size_t(step.after_block)].steps.size()))
-        refuse(node, fmt::format("a step depends on step {} of tb {}, which is not there",
-                                 step.after_step, step.after_block));
+        refuse_node(node, fmt::format("a step depends on step {} of tb {}, which is not there",
+                                      step.after_step, step.after_block));
     }
 }
 
@@ -182,7 +186,7 @@ void check_sizes(const pugi::xml_node& node, const Schedule& schedule, const Sch
     const bool per_rank = input == Segments::kPerRank || output == Segments::kPerRank;
     const int expected = per_rank && shape == Segments::kOne ? segment : schedule.chunks;
     if (chunks != expected && (chunks != 0 || schedule.out_of_place))
-      refuse(node, fmt::format("{} is {}, expected {}", what, chunks, expected));
+      refuse_node(node, fmt::format("{} is {}, expected {}", what, chunks, expected));
   };
   expect("i_chunks", input, place.input_chunks);
   expect("o_chunks", output, place.output_chunks);
@@ -195,11 +199,11 @@ void read_place(const pugi::xml_node& node, Schedule& schedule, int self) {
   place.scratch_chunks = required(node, "s_chunks", 0, kMostChunks);
   check_sizes(node, schedule, place);
   each(node, "tb", "id", [&](const pugi::xml_node& block) {
-    if (place.blocks.size() == size_t(kMostBlocks)) refuse(node, "too many tbs");
+    if (place.blocks.size() == size_t(kMostBlocks)) refuse_node(node, "too many tbs");
     place.blocks.push_back(read_block(block, schedule, place, self));
   });
   check_flows(node, place);
-  check_order(node, place);
+  check_step_order(node, place);
 }
 
 Schedule read_head(const pugi::xml_node& algo) {
@@ -215,10 +219,11 @@ Schedule read_head(const pugi::xml_node& algo) {
   schedule.min_bytes = number<uint64_t>(algo, "minBytes", 0, kMost, 0);
   schedule.max_bytes = number<uint64_t>(algo, "maxBytes", 0, kMost, 0);
   schedule.places.resize(size_t(required(algo, "ngpus", 1, kMostPlaces)));
-  if (!schedule.in_place && !schedule.out_of_place) refuse(algo, "neither inplace nor outofplace");
+  if (!schedule.in_place && !schedule.out_of_place)
+    refuse_node(algo, "neither inplace nor outofplace");
   const bool segments = schedule.collective != Collective::kAllReduce;
   if (segments && schedule.chunks % int(schedule.places.size()) != 0)
-    refuse(algo, "nchunksperloop is not a multiple of ngpus");
+    refuse_node(algo, "nchunksperloop is not a multiple of ngpus");
   return schedule;
 }
 
@@ -235,11 +240,11 @@ Schedule read_schedule(std::string_view xml) {
   Schedule schedule = read_head(algo);
   int self = 0;
   each(algo, "gpu", "id", [&](const pugi::xml_node& node) {
-    if (self == int(schedule.places.size())) refuse(node, "one more than ngpus says");
+    if (self == int(schedule.places.size())) refuse_node(node, "one more than ngpus says");
     read_place(node, schedule, self++);
   });
   if (self != int(schedule.places.size()))
-    refuse(algo, fmt::format("ngpus is {}, but there are {}", schedule.places.size(), self));
+    refuse_node(algo, fmt::format("ngpus is {}, but there are {}", schedule.places.size(), self));
   return schedule;
 }
 
