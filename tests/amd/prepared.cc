@@ -21,7 +21,7 @@ Prepared::Prepared(const Job& job, const Operation& operation, Call call)
 
   require(job_, hipMalloc(&from_, input_.size()), "hipMalloc");
   require(job_, hipMalloc(&to_, output_.size()), "hipMalloc");
-  require(job_, hipMemcpy(from_, input_.data(), input_.size(), hipMemcpyHostToDevice), "copy in");
+  copy(from_, input_.data(), input_.size(), hipMemcpyHostToDevice);
   reset();
   call_.input = from_;
   call_.output = to_;
@@ -32,8 +32,11 @@ Prepared::~Prepared() {
   require(job_, hipFree(to_), "hipFree");
 }
 
-void Prepared::reset() const {
-  require(job_, hipMemcpy(to_, output_.data(), output_.size(), hipMemcpyHostToDevice), "copy in");
+void Prepared::reset() const { copy(to_, output_.data(), output_.size(), hipMemcpyHostToDevice); }
+
+void Prepared::copy(void* to, const void* from, size_t bytes, hipMemcpyKind kind) const {
+  require(job_, hipMemcpyAsync(to, from, bytes, kind, call_.stream), text() + ": copy");
+  synchronize();
 }
 
 void Prepared::issue() const { require(job_, operation_.run(call_), text()); }
@@ -49,9 +52,8 @@ std::string Prepared::text() const {
 }
 
 void Prepared::check() const {
-  synchronize();
   std::vector<char> got(output_.size());
-  require(job_, hipMemcpy(got.data(), to_, got.size(), hipMemcpyDeviceToHost), "copy out");
+  copy(got.data(), to_, got.size(), hipMemcpyDeviceToHost);
   const bool fnuz = is_fnuz();
   const size_t size = call_.element->bytes, elems = got.size() / size;
   std::vector<char> one(size);

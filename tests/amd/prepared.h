@@ -29,6 +29,8 @@ class Prepared {
 
  private:
   std::string text() const;
+  // On the call's stream: while another rank captures, HIP refuses what uses the legacy stream.
+  void copy(void* to, const void* from, size_t bytes, hipMemcpyKind kind) const;
 
   const Job job_;
   const Operation& operation_;
