@@ -118,19 +118,17 @@ struct Case {
 // Medians of batches: the lowest is that of the batch that nothing else disturbed.
 bool measure(const Case& each, double times_limit) {
   constexpr int kWarm = 200, kBatches = 20, kCalls = 500;
+  std::vector<double> times(kCalls), medians(kBatches);
   for (int i = 0; i < kWarm; ++i) each.call();
   counts = {};
-  std::vector<double> medians;
-  for (int batch = 0; batch < kBatches; ++batch) {
-    std::vector<double> times;
-    times.reserve(kCalls);
-    for (int i = 0; i < kCalls; ++i) {
+  for (double& median : medians) {
+    for (double& time : times) {
       const auto entry = Clock::now();
       each.call();
-      times.push_back(std::chrono::duration<double, std::micro>(launched - entry).count());
+      time = std::chrono::duration<double, std::micro>(launched - entry).count();
     }
     std::ranges::nth_element(times, times.begin() + kCalls / 2);
-    medians.push_back(times[kCalls / 2]);
+    median = times[kCalls / 2];
   }
   const double lowest = std::ranges::min(medians), highest = std::ranges::max(medians);
   const double calls = kBatches * kCalls;
