@@ -36,8 +36,9 @@ struct LlFormat {
   }
   static WEFT_DEV bool any(bool lane) { return lane; }  // of the lanes that share a unit
 
+  // The line that is stored last: who sleeps on another one may sleep through it.
   static WEFT_DEV const void* polled(const char* slot, Unit unit) {
-    return slot + unit * kUnitBytes;
+    return slot + unit * kUnitBytes + kPackBytes;
   }
   static WEFT_DEV bool load(const char* slot, Unit unit, Flag flag, platform::Bytes16& pack,
                             Flag& seen) {

@@ -97,7 +97,7 @@ struct AwaitedLines {
       leave(waits, Fault::kMismatch, site,
             flag_word(LlFormat::counter(seen), LlFormat::signature(seen)));
     else
-      platform::poll_miss(slot);
+      platform::poll_miss(LlFormat::polled(slot, 0));
     return false;
   }
 
