@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-std::string read_cost_file(const std::string& path) {
+std::string text_of_file(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text(kMostCostFileBytes + 1, '\0');
@@ -34,7 +34,7 @@ std::string misfit(const CostFile& file, const std::string& device, int ranks) {
 
 std::string cost_file_text(const Config& config, int rank) {
   if (rank != 0 || config.cost_file.empty()) return "";
-  std::string text = read_cost_file(config.cost_file);
+  std::string text = text_of_file(config.cost_file);
   try {
     read_cost_file(text, platform::kCosts);
   } catch (const Error& error) {
