@@ -26,17 +26,18 @@ inline constexpr uint32_t kSpareLanes = 0;
 inline constexpr uint32_t kMaxSliceBytes = 128 << 10;
 
 // Zero-copy from so many bytes on (device/simple.h), 0: never.
-inline constexpr size_t kZeroCopyBytes = 1 << 20;
+inline constexpr size_t kZeroCopyBytes = 1 << 10;
 
 inline constexpr Legality kLl128Legality = Legality::kProven;
 
-// Two cores, 2026-11-30.
+// Four ranks as processes on two cores, 2026-12-01: a hop is a change of threads, and lines cost
+// some 25 ns each, those of LL128 not much less.
 inline constexpr CostTable kCosts{
     .launch_us = 4,
-    .ll = {1.0, 1e3},
-    .ll128 = {1.2, 4e3},
-    .simple = {2.0, 8e3},
-    .zero_copy = {2.0, 12e3},
+    .ll = {12, 70},
+    .ll128 = {18, 160},
+    .simple = {16, 450},
+    .zero_copy = {17, 1800},
     .zero_copy_bytes = kZeroCopyBytes,
 };
 

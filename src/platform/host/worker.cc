@@ -25,12 +25,6 @@ constexpr int64_t kRegisteredBackstopNs = 200000;
 
 thread_local Worker* worker_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 
-void pause_core() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
 }  // namespace
 
 Worker* this_worker() { return worker_of_thread; }
@@ -195,7 +189,7 @@ void Worker::after_idle_lap() {
     return;
   }
   if (++idle_laps_ < spin_laps_) {
-    pause_core();
+    sched_yield();
     return;
   }
   sleep();
@@ -210,6 +204,7 @@ void Worker::collect_polled() {
 
 void Worker::sleep() {
   if (main_.next == &main_) trim_pool(kPooledFibers);
+  progress_ = false;  // else the end of the last fiber would keep this worker awake for ever
   collect_polled();
   seats_.announce(polled_);
   if (main_.next != &main_) switch_to(*main_.next);  // the last look

@@ -118,9 +118,9 @@ class Matrix {
 
   void run_all() {
     for (int ranks = 1; ranks <= kMostRanks; ++ranks)
-      for (const char* protocol : {"LL", "LL128", "Simple"})
+      for (const Wire& wire : kWires)
         for (const char* algorithm : {"Ring", "Tree", "PAT", "Direct"}) {
-          if (chosen(settings_)) run_setting(ranks, protocol, algorithm);
+          if (chosen(settings_)) run_setting(ranks, wire, algorithm);
           if (testing::Test::HasFatalFailure()) return;
         }
     std::cout << done_ << " operations\n";
@@ -128,12 +128,18 @@ class Matrix {
 
  private:
   static constexpr size_t kAtOnce = 6;
+  struct Wire {
+    const char *protocol, *zero_copy_bytes;
+  };
+  static constexpr Wire kWires[] = {{"LL", "0"}, {"LL128", "0"}, {"Simple", "0"}, {"Simple", "1"}};
 
-  void run_setting(int size, const char* protocol, const char* algorithm) {
+  void run_setting(int size, const Wire& wire, const char* algorithm) {
     const std::string list = algorithm;
-    const ScopedEnv proto("NCCL_PROTO", protocol), algo("NCCL_ALGO", rule_of(list));
+    const ScopedEnv proto("NCCL_PROTO", wire.protocol), algo("NCCL_ALGO", rule_of(list)),
+        zero_copy("WEFT_ZERO_COPY", wire.zero_copy_bytes);
     const LocalRanks ranks(size);
-    const std::string setting = std::to_string(size) + " ranks, NCCL_PROTO=" + protocol +
+    const std::string setting = std::to_string(size) + " ranks, NCCL_PROTO=" + wire.protocol +
+                                " WEFT_ZERO_COPY=" + wire.zero_copy_bytes +
                                 " NCCL_ALGO=" + getenv("NCCL_ALGO") +
                                 " WEFT_TEST_SEED=" + std::to_string(seed_);
     std::vector<Operation> operations;
