@@ -59,6 +59,7 @@ struct ProbeBody {
   WEFT_DEV static void compare(uint64_t seed, const char* at, uint64_t offset,
                                ProbeResult& result) {
     const auto* words = reinterpret_cast<const uint64_t*>(at);
+    WEFT_ROLLED
     for (uint64_t i = 0; i < kWords; ++i) {
       const uint64_t seen = platform::poll64(words + i), want = probe_word(seed, i);
       if (seen == want) continue;
