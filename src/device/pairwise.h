@@ -260,20 +260,14 @@ class MessageChannel {
     const size_t end = all.end * kPackBytes < task.bytes ? all.end * kPackBytes : task.bytes;
     const size_t most = size_t(slice_packs()) * kPackBytes;
     const size_t bytes = first >= end ? 0 : (end - first < most ? end - first : most);
-    const auto user_input = [&] {
-      return Input<Uint8>::of(static_cast<const char*>(task.from) + first, bytes);
-    };
-    const auto user_output = [&] {
-      return Output<Uint8>::of(static_cast<char*>(task.to) + first, bytes);
-    };
-    if (task.kind == Task::kCopy) return copy_bytes(block_, user_input(), user_output());
-    const Flow& flow = flows_[task.peer];
-    if (task.kind == Task::kSend)
-      copy_bytes(block_, user_input(),
-                 Output<Uint8>::of(flows_.out_slot(task.peer, flow.sent), most));
-    else
-      copy_bytes(block_, Input<Uint8>::of(flows_.in_slot(task.peer, flow.received), most),
-                 user_output());
+    // A slot holds whole packs.
+    const bool sends = task.kind == Task::kSend, receives = task.kind == Task::kRecv;
+    const char* from = receives ? flows_.in_slot(task.peer, flows_[task.peer].received)
+                                : static_cast<const char*>(task.from) + first;
+    char* to = sends ? flows_.out_slot(task.peer, flows_[task.peer].sent)
+                     : static_cast<char*>(task.to) + first;
+    copy_bytes(block_, Input<Uint8>::of(from, receives ? most : bytes),
+               Output<Uint8>::of(to, sends ? most : bytes));
   }
 
   WEFT_DEV uint64_t* out_card(const Task& task) const {
