@@ -151,8 +151,7 @@ void load_kernels() {
   for (int type = 0; type < kElementTypeCount; ++type) {
     for (int protocol = 0; protocol < kProtocolCount; ++protocol) {
       load(one_hop_sum_of(Protocol(protocol), ElementType(type)));
-      for (int body = 0; body < kOpBodyCount; ++body)
-        load(kernel_of(Protocol(protocol), ElementType(type), OpBody(body)));
+      load(kernel_of(Protocol(protocol), ElementType(type)));
     }
   }
   for (int protocol = 0; protocol < kProtocolCount; ++protocol)

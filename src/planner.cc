@@ -15,7 +15,7 @@ namespace {
 
 Reduction planned_reduction(const Communicator& comm, const Request& request,
                             const Course& course) {
-  if (!reduces(request.collective)) return {ElementType::kInt8, OpBody::kSum, {}};
+  if (!reduces(request.collective)) return {ElementType::kInt8, {}};
   const Partials partials = course.in_rank_order ? Partials::kInAccumulator : Partials::kOnWire;
   return make_reduction({request.type, request.op, request.user_op ? &*request.user_op : nullptr,
                          comm.size(), comm.fnuz, partials});
@@ -45,8 +45,7 @@ MappedWork mapped_work(Communicator& comm, const Request& request) {
 Planned planned(const Communicator& comm, const Request& request) {
   const Way way = way_of(comm, request);
   const Reduction reduction = planned_reduction(comm, request, way.course);
-  return {&request, way, reduction,
-          kernel_of(way.course.protocol, reduction.element, reduction.body)};
+  return {&request, way, reduction, kernel_of(way.course.protocol, reduction.element)};
 }
 
 // This rank's steps, on the device.
@@ -85,8 +84,8 @@ const void* one_hop_kernel(const Planned& planned) {
   const auto& [request, way, reduction, engine] = planned;
   if (way.course.schedule != nullptr || !is_one_hop(way.course.pattern)) return nullptr;
   if (!reduces(request->collective)) return one_hop_copy_of(way.course.protocol);
-  const bool sums = reduction.body == OpBody::kSum &&
-                    (reduction.arg.flags & OpArg::kPreFromMemory) == 0 && request->bias == nullptr;
+  const bool sums = is_sum(reduction.arg) && (reduction.arg.flags & OpArg::kPreFromMemory) == 0 &&
+                    request->bias == nullptr;
   return sums ? one_hop_sum_of(way.course.protocol, reduction.element) : nullptr;
 }
 

@@ -38,14 +38,10 @@ OpArg arg_of(const ReductionKey& key) {
 
 template <class Type>
 Reduction reduction_of(ElementType element, const ReductionKey& key) {
-  return {element, body_of(key.op), arg_of<Type>(key)};
+  return {element, arg_of<Type>(key)};
 }
 
 }  // namespace
-
-OpBody body_of(ncclRedOp_t op) {
-  return op == ncclProd || op == ncclMax || op == ncclMin ? OpBody::kProdOrMinMax : OpBody::kSum;
-}
 
 Reduction make_reduction(const ReductionKey& key) {
   switch (key.type) {

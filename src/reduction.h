@@ -1,5 +1,5 @@
-// Which kernel body and which scales a (type, op) pair of the C API means. Owns: the mapping from
-// ncclDataType_t and ncclRedOp_t to device/kernels.h and device/op_arg.h. Does not own: the
+// Which kernels and which argument of them a (type, op) pair of the C API means. Owns: the mapping
+// from ncclDataType_t and ncclRedOp_t to device/kernels.h and device/op_arg.h. Does not own: the
 // arithmetic.
 #pragma once
 
@@ -13,12 +13,8 @@ namespace weft {
 
 struct Reduction {
   ElementType element;
-  OpBody body;
   OpArg arg;
 };
-
-// Operations of a program, and what does not reduce (ncclSum), are sums.
-OpBody body_of(ncclRedOp_t op);
 
 // `type` and `op` are valid (validate.h).
 struct ReductionKey {

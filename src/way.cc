@@ -54,11 +54,8 @@ Choice choose(const Communicator& comm, Collective collective, size_t bytes, boo
   return {&algorithms()[size_t(PatternId::kOneShotAllReduce)], Protocol::kSimple};
 }
 
-// LL128 carries whole packs, as the lanes of a line would part at a shorter one; and of reductions
-// sums, as others are rare and their kernels a tenth of all code.
-bool suits_long_lines(const Request& request, size_t bytes) {
-  return bytes % kPackBytes == 0 && body_of(request.op) == OpBody::kSum;
-}
+// LL128 carries whole packs, as the lanes of a line would part at a shorter one.
+bool suits_long_lines(size_t bytes) { return bytes % kPackBytes == 0; }
 
 Course course_of(const Communicator& comm, const Request& request, size_t bytes, bool long_lines) {
   if (const ScheduleSteps* s = request.schedule.get())
@@ -82,7 +79,7 @@ Way way_of(const Communicator& comm, const Request& request) {
   const Elements elements = elements_of(request);
   Way way;
   const size_t bytes = elements.count * elements.bytes;
-  const bool long_lines = suits_long_lines(request, bytes);
+  const bool long_lines = suits_long_lines(bytes);
   way.course = course_of(comm, request, bytes, long_lines);
   if (way.course.protocol == Protocol::kLl128 && !long_lines)  // as told: a schedule, NCCL_PROTO
     way.course.protocol = Protocol::kLl;

@@ -8,7 +8,7 @@
 namespace weft {
 
 // One channel of one operation.
-template <class Protocol, class Type, class Op>
+template <class Protocol, class Type>
 class Channel {
  public:
   WEFT_DEV Channel(const Block& block, const DeviceComm& comm, const Work& work, const OpArg& op,
@@ -87,7 +87,7 @@ class Channel {
       const Slice slice =
           slice_at(step, chunk.first + done, left < slice_elems ? left : slice_elems);
       if (!talks && slice.input == slice.output) continue;  // a copy in place
-      Move<Protocol, Type, Op>(protocol_, at_, step, op_, slice).run(block_);
+      Move<Protocol, Type>(protocol_, at_, step, op_, slice).run(block_);
       if (talks) protocol_.end(step);
     }
     return true;

@@ -10,23 +10,21 @@
 namespace weft {
 namespace {
 
-template <class Protocol, class Op>
+template <class Protocol>
 const void* address() {
-  using Kernel = CollectiveKernel<Protocol, WEFT_INSTANCE_TYPE, Op>;
+  using Kernel = CollectiveKernel<Protocol, WEFT_INSTANCE_TYPE>;
   return platform::kernel_address<Kernel, CollectiveArgs>();
 }
 template <class Format>
 const void* one_hop_sum() {
-  return one_hop_kernel<Format, Folded<WEFT_INSTANCE_TYPE, Sum>>();
+  return one_hop_kernel<Format, Folded<WEFT_INSTANCE_TYPE>>();
 }
 
 }  // namespace
 
 template <>
 KernelSet kernels_of_type<WEFT_INSTANCE_TYPE>() {
-  return {{{address<Ll, Sum>(), address<Ll, ProdOrMinMax>()},
-           {address<Ll128, Sum>(), nullptr},
-           {address<Simple, Sum>(), address<Simple, ProdOrMinMax>()}},
+  return {{address<Ll>(), address<Ll128>(), address<Simple>()},
           {one_hop_sum<LlFormat>(), one_hop_sum<Ll128Format>(), nullptr}};
 }
 

@@ -1,5 +1,5 @@
 // The kernel of collectives: arguments, its place in the order of the communicator, channels, done.
-// One per (protocol, type, op), chosen on the host (kernels.h). Next on the path: turn.h, then
+// One per (protocol, type), chosen on the host (kernels.h). Next on the path: turn.h, then
 // engine.h. What is short enough goes by one_hop.h instead.
 #pragma once
 
@@ -19,7 +19,7 @@ WEFT_DEV OpArg resolved(const OpArg& op) {
   return all;
 }
 
-template <class Protocol, class Type, class Op>
+template <class Protocol, class Type>
 struct CollectiveKernel {
   static constexpr const char* kName = "weft_collective";
 
@@ -44,7 +44,7 @@ struct CollectiveKernel {
     for (uint32_t channel = block.index(); channel < work.first_channel + work.chunking.channels;
          channel += block.grid())
       if (channel >= work.first_channel &&
-          !Channel<Protocol, Type, Op>(block, args.comm, work, op, waits, channel).run())
+          !Channel<Protocol, Type>(block, args.comm, work, op, waits, channel).run())
         return false;
     return true;
   }

@@ -45,8 +45,8 @@ const KernelSet& kernels(ElementType type) {
 
 }  // namespace
 
-const void* kernel_of(Protocol protocol, ElementType type, OpBody body) {
-  return kernels(type).kernel[int(protocol)][int(body)];
+const void* kernel_of(Protocol protocol, ElementType type) {
+  return kernels(type).kernel[int(protocol)];
 }
 
 const void* one_hop_sum_of(Protocol protocol, ElementType type) {

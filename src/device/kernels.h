@@ -1,5 +1,5 @@
-// The kernels of the library, chosen on the host. Owns: the names of protocols, element types and
-// op bodies that a kernel exists for. instance.cc makes the kernels of one type, kernels.cc
+// The kernels of the library, chosen on the host. Owns: the names of protocols and element types
+// that a kernel exists for. instance.cc makes the kernels of one type, kernels.cc
 // collects them.
 #pragma once
 
@@ -12,11 +12,7 @@ namespace weft {
 enum class Protocol : uint8_t { kLl, kLl128, kSimple };
 inline constexpr int kProtocolCount = 3;
 
-// Averages and scaled sums are sums, all else is the other body; signed and unsigned integers share
-// both (op_arg.h).
-enum class OpBody : uint8_t { kSum, kProdOrMinMax };
-inline constexpr int kOpBodyCount = 2;
-
+// Signed and unsigned integers share a kernel, as all operations do (op_arg.h).
 enum class ElementType : uint8_t {
   kInt8,
   kInt32,
@@ -32,18 +28,18 @@ enum class ElementType : uint8_t {
 };
 inline constexpr int kElementTypeCount = 11;
 
-// What hipLaunchKernel takes, by [protocol][op body].
+// What hipLaunchKernel takes, by protocol.
 struct KernelSet {
-  const void* kernel[kProtocolCount][kOpBodyCount];  // of LL128 only sums
-  const void* one_hop_sum[kProtocolCount];           // not of Simple
+  const void* kernel[kProtocolCount];
+  const void* one_hop_sum[kProtocolCount];  // not of Simple
 };
 
 // Of one element type; defined by instance.cc, compiled once a type.
 template <class Type>
 KernelSet kernels_of_type();
 
-// Null for a type that no device of the platform has, and for what LL128 does not carry (way.cc).
-const void* kernel_of(Protocol protocol, ElementType type, OpBody body);
+// Null for a type that no device of the platform has.
+const void* kernel_of(Protocol protocol, ElementType type);
 
 // Of sums, and of operations that do not reduce, in one hop over LL or LL128 (one_hop.h). Null for
 // what has none.

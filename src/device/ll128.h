@@ -6,8 +6,8 @@
 //   line A: pack 0 | pack 1 | ... | pack n-1, low half, flag      n = platform::kLineLanes
 //   line B: pack n | pack n+1 | ... | pack n-1, high half, flag
 //
-// Only whole packs, so that the lanes of a wave go the same way from the first load to the store;
-// and of reductions sums only (way.cc).
+// Only whole packs, so that the lanes of a wave go the same way from the first load to the store
+// (way.cc).
 //
 // 15 of 16 bytes are data with lines of 128 bytes, 7 of 8 with lines of 64.
 #pragma once

@@ -22,7 +22,7 @@ struct Place {
 };
 
 // Contributions are folded in the order of places, so a fold of all gives all ranks the same bits.
-template <class Protocol, class Type, class Op>
+template <class Protocol, class Type>
 class Move {
  public:
   WEFT_DEV Move(Protocol& protocol, const Place& at, const Step& step, const OpArg& op,
@@ -58,6 +58,7 @@ class Move {
   }
   static constexpr int kBatch = batch();
   static constexpr int kOwn = -2;        // the contribution of this rank
+  static constexpr int kBias = -3;       // what is added to the result
   using Unit = typename Protocol::Unit;  // a pack, as the protocol lays it out
 
   WEFT_DEV bool is_aligned() const {
@@ -110,19 +111,20 @@ class Move {
   // All loads are issued before the first use.
   template <bool kFast, int kCount>
   WEFT_DEV void load(Pack<Type> (&packs)[kCount], int from, const Span& span) const {
-    if (from == kOwn) {
-      for (int k = 0; k < kCount; ++k) packs[k] = read<kFast>(input_, span.unit(k));
+    if (from == kOwn || from == kBias) {
+      const Input<Type> mine = from == kOwn ? input_ : bias_;
+      for (int k = 0; k < kCount; ++k) packs[k] = read<kFast>(mine, span.unit(k));
     } else {
       const auto source = protocol_.source(from);
       for (int k = 0; k < kCount; ++k)
         packs[k] = protocol_.template get<Type>(source, span.unit(k));
     }
-    if (from == kOwn || protocol_.mapped())  // what comes as its rank has it
-      for (int k = 0; k < kCount; ++k) packs[k] = pre<Op>(packs[k], op_);
+    if (from == kOwn || (from != kBias && protocol_.mapped()))  // what comes as its rank has it
+      for (int k = 0; k < kCount; ++k) packs[k] = pre(packs[k], op_);
   }
 
-  // Rounded once, after the scale and the bias. A single contribution that is not final passes as
-  // it is.
+  // Contributions, then the scale, then the bias; rounded once. A single contribution that is not
+  // final passes as it is.
   template <bool kFast, int kCount>
   WEFT_DEV void fold(Pack<Type> (&result)[kCount], const Span& span) const {
     const int count = contributions();
@@ -134,26 +136,43 @@ class Move {
       loaded = 1;
     }
     WEFT_ROLLED
-    for (; i < count; ++i) {
-      const int from = contributor(i);
+    for (; i <= count; ++i) {
+      const bool all = i == count;
+      if (all) {
+        if (loaded == 1 && !step_.finish) return;
+        if (loaded == 1) unpack_all(result, sum);
+        loaded = 2;
+        if (step_.finish) post_all(sum);
+        if (!has_bias()) break;
+      }
+      const int from = all ? kBias : contributor(i);
       if (from == -1) continue;
       load<kFast>(next, from, span);
-      for (int k = 0; k < kCount; ++k) {
-        if (loaded == 0) {
-          result[k] = next[k];
-        } else {
-          sum[k] = combine<Op>(loaded == 1 ? unpack(result[k]) : sum[k], unpack(next[k]), op_);
-        }
+      if (loaded == 0) {
+        for (int k = 0; k < kCount; ++k) result[k] = next[k];
+      } else {
+        if (loaded == 1) unpack_all(result, sum);
+        combine_all(sum, next);
       }
       ++loaded;
     }
-    if (loaded == 1 && !step_.finish) return;
-    for (int k = 0; k < kCount; ++k) {
-      if (loaded == 1) sum[k] = unpack(result[k]);
-      if (step_.finish) sum[k] = post<Op>(sum[k], op_);
-      if (has_bias()) sum[k] = combine<Op>(sum[k], unpack(read<kFast>(bias_, span.unit(k))), op_);
-      result[k] = repack(sum[k]);
-    }
+    for (int k = 0; k < kCount; ++k) result[k] = repack(sum[k]);
+  }
+  template <int kCount>
+  WEFT_DEV void unpack_all(const Pack<Type> (&packs)[kCount], Partial<Type> (&all)[kCount]) const {
+    for (int k = 0; k < kCount; ++k) all[k] = unpack(packs[k]);
+  }
+  template <int kCount>
+  WEFT_DEV void post_all(Partial<Type> (&sum)[kCount]) const {
+    for (int k = 0; k < kCount; ++k) sum[k] = post(sum[k], op_);
+  }
+  template <int kCount>
+  WEFT_DEV void combine_all(Partial<Type> (&sum)[kCount], const Pack<Type> (&packs)[kCount]) const {
+    Partial<Type> next[kCount];
+    unpack_all(packs, next);
+    with_op(op_, [&](auto op) {
+      for (int k = 0; k < kCount; ++k) sum[k] = combine<decltype(op)>(sum[k], next[k], op_);
+    });
   }
 
   template <bool kFast, int kCount>

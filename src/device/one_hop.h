@@ -19,17 +19,15 @@
 
 namespace weft {
 
-// All ranks' packs make one, folded in the order of ranks and rounded once.
-template <class Element, class Operation>
+// All ranks' packs make one, their sum, folded in the order of ranks and rounded once.
+template <class Element>
 struct Folded {
   using Type = Element;
-  using Op = Operation;
   static constexpr bool kFolds = true;
 };
 // The packs of each rank go to where they belong.
 struct Apart {
   using Type = Uint8;
-  using Op = Sum;
   static constexpr bool kFolds = false;
 };
 
@@ -63,7 +61,6 @@ template <class Format, class How>
 class OneHop {
   using Type = typename How::Type;
   using Storage = typename Type::storage;
-  using Op = typename How::Op;
   using Unit = typename Format::Unit;
 
  public:
@@ -139,14 +136,14 @@ class OneHop {
       const Pack<Type> next =
           rank == comm_.rank ? mine : lines_.template get<Type>(rank, slice, unit);
       if constexpr (How::kFolds) {
-        sum = empty ? unpack(next) : combine<Op>(sum, unpack(next), work_.op);
+        sum = empty ? unpack(next) : combine<Sum>(sum, unpack(next), work_.op);
         empty = false;
       } else if (slice == 0) {
         keep(unit, rank, next);
       }
     }
     if constexpr (How::kFolds)
-      if (slice == 0 && args_.has_own) keep(unit, 0, repack(post<Op>(sum, work_.op)));
+      if (slice == 0 && args_.has_own) keep(unit, 0, repack(post(sum, work_.op)));
   }
 
   // A lane may stand for no pack.
@@ -156,9 +153,9 @@ class OneHop {
     const char* input =
         static_cast<const char*>(work_.input) + segment * work_.input_stride * sizeof(Storage);
     const size_t index = start_ + index_of(unit);
-    return pre<Op>(args_.whole_packs ? load_pack<Type>(input + index * kPackBytes)
-                                     : Input<Type>::of(input, work_.chunking.count).load(index),
-                   work_.op);
+    return pre(args_.whole_packs ? load_pack<Type>(input + index * kPackBytes)
+                                 : Input<Type>::of(input, work_.chunking.count).load(index),
+               work_.op);
   }
   WEFT_DEV void keep(const Unit& unit, int segment, const Pack<Type>& pack) const {
     if (Format::kLanesWithout && !has_pack(unit)) return;

@@ -1,6 +1,6 @@
 // What an operation needs to know at run time, and how the host makes it from the caller's words.
 // Plain data, copied into the kernel's arguments. Read by reduce.h. An average is a sum with
-// scales; so is a pre-multiplied sum; min is max with a flag.
+// scales; so is a pre-multiplied sum.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,22 @@ struct OpArg {
   enum Flags : uint32_t {
     kPreScale = 1,   // every rank multiplies what it contributes by `pre`
     kPostScale = 2,  // the result is multiplied by `post`; an integer is divided by `divisor`
-    kMax = 4,        // MinMax gives the larger
     kSigned = 8,     // integers compare and divide as signed, whatever type the kernel was made for
-    kProduct = 32,   // ProdOrMinMax multiplies
     kPreFromMemory = 16,  // `pre` is the device address of one element, read when the kernel runs
+    // What combines two contributions; none of these: a sum.
+    kMax = 4,
+    kProduct = 32,
+    kMin = 64,
   };
   uint64_t pre;   // bits of an accumulator, or an address
   uint64_t post;  // bits of an accumulator; of an integer average: reciprocal_of(divisor)
   uint32_t divisor;
   uint32_t flags;
 };
+
+WEFT_HD constexpr bool is_sum(const OpArg& arg) {
+  return (arg.flags & (OpArg::kMax | OpArg::kMin | OpArg::kProduct)) == 0;
+}
 
 template <class Accumulator>
 WEFT_HD constexpr uint64_t to_word(Accumulator x) {
@@ -77,7 +83,7 @@ constexpr OpArg product_arg() {
 
 template <class Type>
 constexpr OpArg min_max_arg(bool max) {
-  return {0, 0, 0, sign_flag<Type>() | (max ? uint32_t(OpArg::kMax) : 0)};
+  return {0, 0, 0, sign_flag<Type>() | uint32_t(max ? OpArg::kMax : OpArg::kMin)};
 }
 
 // Sum of `scalar` times each rank's input. The scalar may differ between ranks.

@@ -281,25 +281,24 @@ WEFT_HD Pack<Type> combine(const Pack<Type>& a, const Pack<Type>& b, const OpArg
   return repack(combine<Op>(unpack(a), unpack(b), arg));
 }
 
-// What this rank contributes, from its input: to be folded here, sent to others, or both.
-template <class Op, class Type>
+// What this rank contributes, from its input: to be folded here, sent to others, or both. Only sums
+// have scales.
+template <class Type>
 WEFT_HD Pack<Type> pre(const Pack<Type>& input, const OpArg& arg) {
-  if constexpr (!Reducer<Op, Type>::kScales) return input;
   if ((arg.flags & OpArg::kPreScale) == 0) return input;
   Partial<Type> scaled = unpack(input);
   for (int i = 0; i < Pack<Type>::kElems; ++i)
-    scaled.value[i] = Reducer<Op, Type>::scaled(scaled.value[i], arg);
+    scaled.value[i] = Reducer<Sum, Type>::scaled(scaled.value[i], arg);
   return repack(scaled);  // which rounds
 }
 
 // The result, from all contributions; before it is rounded.
-template <class Op, class Type>
+template <class Type>
 WEFT_HD Partial<Type> post(const Partial<Type>& all, const OpArg& arg) {
-  if constexpr (!Reducer<Op, Type>::kScales) return all;
   if ((arg.flags & OpArg::kPostScale) == 0) return all;
   Partial<Type> result;
   for (int i = 0; i < Pack<Type>::kElems; ++i)
-    result.value[i] = Reducer<Op, Type>::post(all.value[i], arg);
+    result.value[i] = Reducer<Sum, Type>::post(all.value[i], arg);
   return result;
 }
 

@@ -15,8 +15,20 @@ namespace weft {
 
 struct Sum {};
 struct Prod {};
-struct MinMax {};        // OpArg::kMax says which
-struct ProdOrMinMax {};  // OpArg::kProduct says which: one kernel for what is not a sum
+struct MinMax {};  // OpArg::kMax says which
+
+// f(the operation of `arg`). A kernel does all of them; it asks once for what f does, not once an
+// element.
+template <class F>
+WEFT_HD void with_op(const OpArg& arg, F f) {
+  if (is_sum(arg)) {
+    f(Sum{});
+  } else if ((arg.flags & OpArg::kProduct) != 0) {
+    f(Prod{});
+  } else {
+    f(MinMax{});
+  }
+}
 
 // The smaller of two floats. A NaN loses against a number, minus zero is smaller than zero: the
 // result does not depend on the order of ranks. `flip` is the sign bit to get the larger instead.
@@ -76,11 +88,10 @@ WEFT_HD Integral divide(Integral x, const OpArg& arg) {
 template <class Op, class Type>
 struct Reducer {
   using Accumulator = typename Type::accumulator;
-  static constexpr bool kScales = std::is_same_v<Op, Sum>;
 
   // What this rank contributes, from its input.
   static WEFT_HD Accumulator pre(Accumulator x, const OpArg& arg) {
-    if (!kScales || (arg.flags & OpArg::kPreScale) == 0) return x;
+    if ((arg.flags & OpArg::kPreScale) == 0) return x;
     if constexpr (Type::kIsFloat) {
       return Type::load(Type::store(scaled(x, arg)));
     } else {
@@ -99,10 +110,7 @@ struct Reducer {
   }
 
   static WEFT_HD Accumulator combine(Accumulator a, Accumulator b, const OpArg& arg) {
-    if constexpr (std::is_same_v<Op, ProdOrMinMax>) {
-      return (arg.flags & OpArg::kProduct) != 0 ? Reducer<Prod, Type>::combine(a, b, arg)
-                                                : Reducer<MinMax, Type>::combine(a, b, arg);
-    } else if constexpr (std::is_same_v<Op, MinMax>) {
+    if constexpr (std::is_same_v<Op, MinMax>) {
       if constexpr (Type::kIsFloat) {
         return min_max_float(a, b, (arg.flags & OpArg::kMax) != 0);
       } else {
@@ -120,7 +128,7 @@ struct Reducer {
 
   // The result, once all contributions are in.
   static WEFT_HD Accumulator post(Accumulator x, const OpArg& arg) {
-    if (!kScales || (arg.flags & OpArg::kPostScale) == 0) return x;
+    if ((arg.flags & OpArg::kPostScale) == 0) return x;
     if constexpr (Type::kIsFloat) {
       return x * from_word<Accumulator>(arg.post);
     } else {

@@ -33,9 +33,9 @@ template <class Op, class Type>
 void combine_packs(const char* in, const char* slot, char* out, size_t packs, const OpArg& arg) {
   for (size_t i = 0; i < packs; ++i) {
     const size_t at = i * kPackBytes;
-    const Pack<Type> mine = pre<Op>(load_pack<Type>(in + at), arg);
+    const Pack<Type> mine = pre(load_pack<Type>(in + at), arg);
     const auto all = combine<Op>(unpack(mine), unpack(load_pack<Type>(slot + at)), arg);
-    store_pack(out + at, repack(post<Op>(all, arg)));
+    store_pack(out + at, repack(post(all, arg)));
   }
 }
 

@@ -15,9 +15,9 @@ struct Kernel {
   static const void* address() { return platform::kernel_address<Body, Args>(); }
 };
 template <class Protocol>
-using OfEngine = Kernel<CollectiveKernel<Protocol, Float32, Sum>, CollectiveArgs>;
+using OfEngine = Kernel<CollectiveKernel<Protocol, Float32>, CollectiveArgs>;
 template <class Format>
-using OfOneHop = Kernel<OneHopKernel<Format, Folded<Float32, Sum>>, OneHopArgs>;
+using OfOneHop = Kernel<OneHopKernel<Format, Folded<Float32>>, OneHopArgs>;
 
 using SimpleKernel = OfEngine<Simple>;
 using LlKernel = OfEngine<Ll>;

@@ -55,22 +55,20 @@ TEST(Reduction, EveryTypeAndOpHasItsKernel) {
   for_every_reduction([](const Row& row, ncclRedOp_t op, bool fnuz) {
     const Reduction reduction = make_reduction(key_of(row.type, op, 4, fnuz));
     EXPECT_EQ(reduction.element, fnuz ? row.fnuz_element : row.element);
-    const bool sum = op == ncclSum || op == ncclAvg;
-    const OpBody body = sum ? OpBody::kSum : OpBody::kProdOrMinMax;
-    EXPECT_EQ(reduction.body, body);
+    EXPECT_EQ(is_sum(reduction.arg), op == ncclSum || op == ncclAvg);
     // A platform without FNUZ devices has no kernels for them.
     const bool exists = reduction.element == row.element || platform::kHasFnuz;
-    EXPECT_EQ(kernel_of(Protocol::kSimple, reduction.element, reduction.body) != nullptr, exists);
+    EXPECT_EQ(kernel_of(Protocol::kSimple, reduction.element) != nullptr, exists);
   });
 }
 
-// No two (element, body) pairs run the same kernel.
+// No two (protocol, element) pairs run the same kernel.
 TEST(Reduction, KernelsDiffer) {
   std::set<const void*> kernels;
   size_t count = 0;
   for (int element = 0; element < kElementTypeCount; ++element)
-    for (int body = 0; body < kOpBodyCount; ++body) {
-      const void* kernel = kernel_of(Protocol::kSimple, ElementType(element), OpBody(body));
+    for (int protocol = 0; protocol < kProtocolCount; ++protocol) {
+      const void* kernel = kernel_of(Protocol(protocol), ElementType(element));
       if (kernel == nullptr) continue;
       kernels.insert(kernel);
       ++count;
@@ -87,7 +85,7 @@ TEST(Reduction, KernelsDiffer) {
       }
   }
   EXPECT_EQ(kernels.size(), count);
-  EXPECT_GE(count, size_t(kElementTypeCount - 2) * kOpBodyCount);  // FNUZ may be absent
+  EXPECT_GE(count, size_t(kElementTypeCount - 2) * kProtocolCount);  // FNUZ may be absent
 }
 
 TEST(Reduction, SignAndDirection) {
@@ -95,6 +93,8 @@ TEST(Reduction, SignAndDirection) {
     const uint32_t flags = make_reduction(key_of(row.type, op, 4, fnuz)).arg.flags;
     EXPECT_EQ((flags & OpArg::kSigned) != 0, row.kind == Kind::kSigned);
     EXPECT_EQ((flags & OpArg::kMax) != 0, op == ncclMax);
+    EXPECT_EQ((flags & OpArg::kMin) != 0, op == ncclMin);
+    EXPECT_EQ((flags & OpArg::kProduct) != 0, op == ncclProd);
     EXPECT_EQ((flags & OpArg::kPostScale) != 0, op == ncclAvg);
     if (op != ncclAvg) {
       EXPECT_EQ(flags & OpArg::kPreScale, 0u);
@@ -188,7 +188,7 @@ TEST(Reduction, ScalarsOfTheProgram) {
       ReductionKey key = key_of(row.type, ncclRedOp_t(77), 4, fnuz);
       key.user = &op;
       const Reduction reduction = make_reduction(key);
-      EXPECT_EQ(reduction.body, OpBody::kSum);
+      EXPECT_TRUE(is_sum(reduction.arg));
       EXPECT_EQ(reduction.element, make_reduction(key_of(row.type, ncclSum, 4, fnuz)).element);
       EXPECT_EQ(reduction.arg.pre, row.word);
       EXPECT_EQ(reduction.arg.flags & ~OpArg::kSigned, uint32_t(OpArg::kPreScale));
