@@ -87,6 +87,7 @@ class Lines {
   using Flag = typename Format::Flag;
   static constexpr int kPacksInFlight = 1;  // of a lane: it polls one pack's lines at a time
   static constexpr bool kLanesWithout = Format::kLanesWithout;
+  static constexpr bool kWholePacks = Format::kWholePacks;
   static constexpr bool kMaps = false;  // zero-copy is Simple's
 
   WEFT_DEV Lines(const Block& block, const DeviceComm& comm, const Waits& waits, const Work& work,

@@ -12,6 +12,7 @@ struct LlFormat {
   using Flag = uint32_t;  // counter16 | signature16
 
   static constexpr bool kLanesWithout = false;
+  static constexpr bool kWholePacks = false;
   static constexpr Region kExchange = Region::kLlExchange;
   static constexpr size_t kUnitBytes = 2 * kPackBytes;
   static constexpr uint32_t kSweepEvery = 1 << 11;  // slices; slots divide it

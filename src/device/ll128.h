@@ -21,6 +21,7 @@ struct Ll128Format {
   using Flag = uint64_t;             // counter32 | signature32
 
   static constexpr bool kLanesWithout = true;
+  static constexpr bool kWholePacks = true;
   static constexpr Region kExchange = Region::kLl128Exchange;
   static constexpr size_t kUnitBytes = 2 * platform::kLineLanes * kPackBytes;
   static constexpr size_t kUnitPacks = 2 * platform::kLineLanes - 1;

@@ -194,17 +194,15 @@ class Move {
   WEFT_DEV Pack<Type> read(const Input<Type>& input, const Unit& unit) const {
     const size_t index = index_of(unit);
     if (Protocol::kLanesWithout && index >= input_.packs()) return {};
-    return kFast ? load_pack<Type>(input.base + index * kPackBytes) : input.load(index);
+    if constexpr (kFast) return load_pack<Type>(input.base + index * kPackBytes);
+    return Protocol::kWholePacks ? input.load_whole(index) : input.load(index);
   }
   template <bool kFast>
   WEFT_DEV void write(const Unit& unit, const Pack<Type>& pack) const {
     const size_t index = index_of(unit);
     if (Protocol::kLanesWithout && index >= input_.packs()) return;
-    if constexpr (kFast) {
-      store_pack(output_.base + index * kPackBytes, pack);
-    } else {
-      output_.store(index, pack);
-    }
+    if constexpr (kFast) return store_pack(output_.base + index * kPackBytes, pack);
+    Protocol::kWholePacks ? output_.store_whole(index, pack) : output_.store(index, pack);
   }
 
   Protocol& protocol_;

@@ -153,8 +153,10 @@ class OneHop {
     const char* input =
         static_cast<const char*>(work_.input) + segment * work_.input_stride * sizeof(Storage);
     const size_t index = start_ + index_of(unit);
-    return pre(args_.whole_packs ? load_pack<Type>(input + index * kPackBytes)
-                                 : Input<Type>::of(input, work_.chunking.count).load(index),
+    const auto all = Input<Type>::of(input, work_.chunking.count);
+    return pre(args_.whole_packs     ? load_pack<Type>(input + index * kPackBytes)
+               : Format::kWholePacks ? all.load_whole(index)
+                                     : all.load(index),
                work_.op);
   }
   WEFT_DEV void keep(const Unit& unit, int segment, const Pack<Type>& pack) const {
@@ -162,11 +164,9 @@ class OneHop {
     char* output =
         static_cast<char*>(work_.output) + segment * work_.output_stride * sizeof(Storage);
     const size_t index = start_ + index_of(unit);
-    if (args_.whole_packs) {
-      store_pack(output + index * kPackBytes, pack);
-    } else {
-      Output<Type>::of(output, work_.chunking.count).store(index, pack);
-    }
+    const auto all = Output<Type>::of(output, work_.chunking.count);
+    if (args_.whole_packs) return store_pack(output + index * kPackBytes, pack);
+    Format::kWholePacks ? all.store_whole(index, pack) : all.store(index, pack);
   }
 
   // ---- Beside the lines ----

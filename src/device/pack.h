@@ -165,9 +165,12 @@ struct Input {
   }
   WEFT_DEV size_t packs() const { return packs_for<Type>(elems); }
   WEFT_DEV Pack<Type> load(size_t index) const {
-    const char* from = base + index * kPackBytes;
     const size_t left = elems - index * Pack<Type>::kElems;
-    if (left < size_t(Pack<Type>::kElems)) return load_part<Type>(from, left);
+    if (left >= size_t(Pack<Type>::kElems)) return load_whole(index);
+    return load_part<Type>(base + index * kPackBytes, left);
+  }
+  WEFT_DEV Pack<Type> load_whole(size_t index) const {
+    const char* from = base + index * kPackBytes;
     return aligned ? load_pack<Type>(from) : load_unaligned<Type>(from);
   }
 };
@@ -183,15 +186,13 @@ struct Output {
   }
   WEFT_DEV size_t packs() const { return packs_for<Type>(elems); }
   WEFT_DEV void store(size_t index, const Pack<Type>& pack) const {
-    char* to = base + index * kPackBytes;
     const size_t left = elems - index * Pack<Type>::kElems;
-    if (left < size_t(Pack<Type>::kElems)) {
-      store_part(to, pack, left);
-    } else if (aligned) {
-      store_pack(to, pack);
-    } else {
-      store_unaligned(to, pack);
-    }
+    if (left >= size_t(Pack<Type>::kElems)) return store_whole(index, pack);
+    store_part(base + index * kPackBytes, pack, left);
+  }
+  WEFT_DEV void store_whole(size_t index, const Pack<Type>& pack) const {
+    char* to = base + index * kPackBytes;
+    aligned ? store_pack(to, pack) : store_unaligned(to, pack);
   }
 };
 

@@ -25,7 +25,8 @@ class Simple {
   using Unit = size_t;                                             // a pack
   static constexpr int kPacksInFlight = platform::kPacksInFlight;  // of a lane
   static constexpr bool kLanesWithout = false;                     // a pack
-  static constexpr bool kMaps = true;                              // zero-copy: invariant 5
+  static constexpr bool kWholePacks = false;
+  static constexpr bool kMaps = true;  // zero-copy: invariant 5
 
   // Calls f with each of `packs` packs but the first `done` ones.
   template <class F>
