@@ -34,9 +34,10 @@ set(hip_device_libs ${PROJECT_BINARY_DIR}/amd-device-libs)
 execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/amd-device-libs ${WEFT_HIP_COMPILER} ${hip_device_libs} ${WEFT_AMD_ARCHITECTURES}
                 COMMAND_ERROR_IS_FATAL ANY)
 
-# Of every compilation of kernels. No contraction into fused multiply-adds: all ranks must round alike. No -g: debug information
+# Of every compilation of kernels. No contraction into fused multiply-adds: all ranks must round alike. No vectors made of
+# scalar arithmetic: taken two at a time the conversions of fp8 need up to 80 vector registers more. No -g: debug information
 # of four architectures would be most of the library.
-set(WEFT_HIP_FLAGS -x hip -std=c++20 -O3 -ffp-contract=off -Wall -Wextra -Werror -fPIC -fvisibility=hidden -fvisibility-inlines-hidden
+set(WEFT_HIP_FLAGS -x hip -std=c++20 -O3 -ffp-contract=off -fno-slp-vectorize -Wall -Wextra -Werror -fPIC -fvisibility=hidden -fvisibility-inlines-hidden
     --rocm-path=${WEFT_ROCM_PATH} --rocm-device-lib-path=${hip_device_libs})
 set(WEFT_HIP_COMPILE ${CMAKE_CXX_COMPILER_LAUNCHER} ${WEFT_HIP_COMPILER} ${WEFT_HIP_FLAGS})
 # Device code of one architecture, as the ELF that the runtime will load. Each is its own command: they run side by side, and

@@ -46,7 +46,7 @@ class Channel {
       WEFT_ROLLED
       for (int i = 0; i < list.count; ++i) {
         if (i % kStepsAhead == 0 && list.count > kStepsAhead) change_steps(list, i);
-        const Step& step = steps_[i % kStepsAhead];
+        const Step& step = platform::same_in_wave(steps_[i % kStepsAhead]);
         if (!run_step(loop, step)) return false;
         protocol_.end_step(step);
         if (block_.leader())

@@ -14,7 +14,8 @@ WEFT_DEV OpArg resolved(const OpArg& op) {
   OpArg all = op;
   if ((op.flags & OpArg::kPreFromMemory) != 0) {
     using Storage = typename Type::storage;
-    all.pre = to_word(Type::load(load_word<Storage>(reinterpret_cast<const void*>(op.pre))));
+    const auto factor = load_word<Storage>(reinterpret_cast<const void*>(op.pre));
+    all.pre = platform::same_in_wave(to_word(Type::load(factor)));
   }
   return all;
 }
@@ -41,8 +42,8 @@ struct CollectiveKernel {
                     const Waits& waits) const {
     const OpArg op = resolved<Type>(work.op);
     WEFT_ROLLED
-    for (uint32_t channel = block.index(); channel < work.first_channel + work.chunking.channels;
-         channel += block.grid())
+    for (uint32_t channel = platform::same_in_wave(block.index());
+         channel < work.first_channel + work.chunking.channels; channel += block.grid())
       if (channel >= work.first_channel &&
           !Channel<Protocol, Type>(block, args.comm, work, op, waits, channel).run())
         return false;

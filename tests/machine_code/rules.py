@@ -215,15 +215,14 @@ def first_level(walks, _):
                 yield at, f"loaded behind the barrier at {walks.code[barrier].address:#x} without invalidating: {walks.code[at].text}"
 
 
-def resources(walks, expected):
+def resources(walks, _):
     """No scratch, no spilled vector registers, no more registers than let four waves share a SIMD, no calls."""
     numbers = walks.kernel.numbers
     for key in (".private_segment_fixed_size", ".vgpr_spill_count"):
         if int(numbers[key]) != 0:
             yield 0, f"{key} is {numbers[key]}"
-    limit = expected.get("vgprs", LIMIT_VGPRS)
-    if int(numbers[".vgpr_count"]) > limit:
-        yield 0, f".vgpr_count is {numbers['.vgpr_count']}, more than {limit}"
+    if int(numbers[".vgpr_count"]) > LIMIT_VGPRS:
+        yield 0, f".vgpr_count is {numbers['.vgpr_count']}, more than {LIMIT_VGPRS}"
     if numbers.get(".uses_dynamic_stack") == "true":
         yield 0, "uses a dynamic stack"
     for at in walks.where(walks.meaning.is_scratch):

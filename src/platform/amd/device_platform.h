@@ -4,7 +4,6 @@
 // compiler for what is pure arithmetic; there only the macros exist.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -112,6 +111,17 @@ WEFT_DEV void wait_memory() {
 #endif
 }
 
+// In scalar registers: the compiler does not always see that lanes agree.
+template <class Value>
+WEFT_DEV Value same_in_wave(const Value& value) {
+  struct Words {
+    int w[sizeof(Value) / sizeof(int)];
+  };
+  auto words = __builtin_bit_cast(Words, value);
+  for (int& word : words.w) word = __builtin_amdgcn_readfirstlane(word);
+  return __builtin_bit_cast(Value, words);
+}
+
 WEFT_DEV int lowest_bit(uint32_t mask) { return __builtin_ctz(mask); }
 
 WEFT_DEV void acquire_system() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""); }
@@ -205,23 +215,15 @@ WEFT_DEV void lane_drain() { wait_memory(); }
 // for global memory too.
 using SharedWord = volatile WEFT_LOCAL uint32_t;
 
-// Waves a SIMD must hold: on gfx9 three leave each 168 vector registers, two 256; with four, or fp8
-// with three, kernels would spill to memory. A block puts one or two waves on a SIMD, so that none
-// of these limits it.
-template <class Part>
-constexpr int kWavesOf = 3;
-template <template <class...> class Whole, class... Parts>
-constexpr int kWavesOf<Whole<Parts...>> = std::min({kWavesOf<Parts>...});
-template <>
-inline constexpr int kWavesOf<Fp8E4m3> = 2;
-template <>
-inline constexpr int kWavesOf<Fp8E5m2> = 2;
-template <>
-inline constexpr int kWavesOf<Fp8E4m3Fnuz> = 2;
-template <>
-inline constexpr int kWavesOf<Fp8E5m2Fnuz> = 2;
+// Waves that a SIMD must hold: so that a kernel takes at most 128 vector registers. On gfx9 four
+// leave each other so many; on gfx11 and gfx12 ten leave 144, twelve 120, with which fp8 spills.
+#if defined(__GFX11__) || defined(__GFX12__)
+constexpr int kWaves = 10;
+#else
+constexpr int kWaves = 4;
+#endif
 
-#define WEFT_KERNEL_BOUNDS(Body) __launch_bounds__(kMaxThreads, kWavesOf<Body>)
+#define WEFT_KERNEL_BOUNDS(Body) __launch_bounds__(kMaxThreads, kWaves)
 #define WEFT_KERNEL_ARGUMENT
 
 #endif  // __HIP__

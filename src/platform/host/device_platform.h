@@ -121,6 +121,10 @@ WEFT_DEV void store_line(void* p, Bytes16 line) {
   hipHostNotify(p);
 }
 
+template <class Value>
+WEFT_DEV const Value& same_in_wave(const Value& value) {
+  return value;
+}
 WEFT_DEV int lowest_bit(uint32_t mask) { return __builtin_ctz(mask); }
 
 WEFT_DEV void acquire_system() {}

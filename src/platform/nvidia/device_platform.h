@@ -109,6 +109,10 @@ WEFT_DEV void count_device64(uint64_t* p, uint64_t v) {
   asm volatile("red.relaxed.gpu.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
 
+template <class Value>
+WEFT_DEV const Value& same_in_wave(const Value& value) {
+  return value;
+}
 WEFT_DEV int lowest_bit(uint32_t mask) { return __ffs(int(mask)) - 1; }
 
 WEFT_DEV void acquire_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
