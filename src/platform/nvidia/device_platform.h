@@ -44,6 +44,10 @@ constexpr int kLineLanes = 8;
 
 #ifdef __CUDACC__
 
+// Said to be global: accesses at generic addresses take longer, and the reduction of 64 bits then
+// is a branch over kinds of memory.
+WEFT_DEV size_t global(const void* p) { return __cvta_generic_to_global(p); }
+
 WEFT_DEV Bytes16 load16(const void* p) {
   const uint4 v = *static_cast<const uint4*>(p);
   return {{v.x, v.y, v.z, v.w}};
@@ -66,47 +70,49 @@ WEFT_DEV Bytes16 load_line(const void* p) {
   Bytes16 v;
   asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
-               : "l"(__cvta_generic_to_global(p))
+               : "l"(global(p))
                : "memory");
   return v;
 }
 WEFT_DEV void store_line(void* p, Bytes16 v) {
-  asm volatile(
-      "st.relaxed.sys.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)),
-      "r"(v.w[0]), "r"(v.w[1]), "r"(v.w[2]), "r"(v.w[3])
-      : "memory");
+  asm volatile("st.relaxed.sys.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(global(p)), "r"(v.w[0]),
+               "r"(v.w[1]), "r"(v.w[2]), "r"(v.w[3])
+               : "memory");
 }
 
 WEFT_DEV uint64_t poll64(const uint64_t* p) {
   uint64_t v;
-  asm volatile("ld.relaxed.sys.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(global(p)) : "memory");
   return v;
 }
 WEFT_DEV uint32_t poll32(const uint32_t* p) {
   uint32_t v;
-  asm volatile("ld.relaxed.sys.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+  asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(global(p)) : "memory");
   return v;
 }
 WEFT_DEV void post64(uint64_t* p, uint64_t v) {
-  asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(global(p)), "l"(v) : "memory");
 }
 WEFT_DEV void post32(uint32_t* p, uint32_t v) {
-  asm volatile("st.relaxed.sys.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(global(p)), "r"(v) : "memory");
 }
 WEFT_DEV void note64(uint64_t* p, uint64_t v) { post64(p, v); }
 WEFT_DEV void note32(uint32_t* p, uint32_t v) { post32(p, v); }
 
 WEFT_DEV uint32_t add_device32(uint32_t* p, uint32_t v) {
   uint32_t before;
-  asm volatile("atom.relaxed.gpu.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(p), "r"(v) : "memory");
+  asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(global(p)), "r"(v)
+               : "memory");
   return before;
 }
 
 WEFT_DEV void count_device32(uint32_t* p, uint32_t v) {
-  asm volatile("red.relaxed.gpu.add.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+  asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(global(p)), "r"(v) : "memory");
 }
 WEFT_DEV void count_device64(uint64_t* p, uint64_t v) {
-  asm volatile("red.relaxed.gpu.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+  asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(global(p)), "l"(v) : "memory");
 }
 
 template <class Value>
