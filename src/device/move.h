@@ -39,11 +39,15 @@ class Move {
     uint32_t done = 0;
     if constexpr (Protocol::kPacksInFlight > 1) {
       if (is_aligned()) done = uint32_t(input_.elems / Pack<Type>::kElems);
-      block.template each_batch<kBatch>(done, Batch<true>{*this});
+      if (is_sum(op_) && !has_bias()) {
+        block.template each_batch<kBatch>(done, Batch<true, Sum>{*this});
+      } else {
+        block.template each_batch<kBatch>(done, Batch<true, AnyOp>{*this});
+      }
     }
     // What is left, whole packs or not, aligned or not.
     protocol_.each_pack(input_.packs(), done, [&](const Unit& unit) {
-      Batch<false>{*this}.template operator()<1>(unit, 0, 1);
+      Batch<false, AnyOp>{*this}.template operator()<1>(unit, 0, 1);
     });
   }
 
@@ -57,6 +61,7 @@ class Move {
                : 1;
   }
   static constexpr int kBatch = batch();
+  struct AnyOp {};  // what op_ says, and the bias if there is one; Sum: neither has to be asked
   static constexpr int kOwn = -2;        // the contribution of this rank
   static constexpr int kBias = -3;       // what is added to the result
   using Unit = typename Protocol::Unit;  // a pack, as the protocol lays it out
@@ -79,14 +84,14 @@ class Move {
       return first;
     }
   };
-  template <bool kFast>
+  template <bool kFast, class Op>
   struct Batch {
     const Move& move;
     template <int kCount>
     WEFT_DEV void operator()(const Unit& first, uint32_t stride, uint32_t left) const {
       const Span span{first, stride, left};
       Pack<Type> result[kCount] = {};
-      move.template fold<kFast, kCount>(result, span);
+      move.template fold<kFast, Op, kCount>(result, span);
       move.template give<kFast, kCount>(result, span);
     }
   };
@@ -125,7 +130,7 @@ class Move {
 
   // Contributions, then the scale, then the bias; rounded once. A single contribution that is not
   // final passes as it is.
-  template <bool kFast, int kCount>
+  template <bool kFast, class Op, int kCount>
   WEFT_DEV void fold(Pack<Type> (&result)[kCount], const Span& span) const {
     const int count = contributions();
     Pack<Type> next[kCount] = {};
@@ -143,7 +148,7 @@ class Move {
         if (loaded == 1) unpack_all(result, sum);
         loaded = 2;
         if (step_.finish) post_all(sum);
-        if (!has_bias()) break;
+        if (std::is_same_v<Op, Sum> || !has_bias()) break;
       }
       const int from = all ? kBias : contributor(i);
       if (from == -1) continue;
@@ -152,7 +157,7 @@ class Move {
         for (int k = 0; k < kCount; ++k) result[k] = next[k];
       } else {
         if (loaded == 1) unpack_all(result, sum);
-        combine_all(sum, next);
+        combine_all<Op>(sum, next);
       }
       ++loaded;
     }
@@ -166,13 +171,18 @@ class Move {
   WEFT_DEV void post_all(Partial<Type> (&sum)[kCount]) const {
     for (int k = 0; k < kCount; ++k) sum[k] = post(sum[k], op_);
   }
-  template <int kCount>
+  template <class Op, int kCount>
   WEFT_DEV void combine_all(Partial<Type> (&sum)[kCount], const Pack<Type> (&packs)[kCount]) const {
     Partial<Type> next[kCount];
     unpack_all(packs, next);
-    with_op(op_, [&](auto op) {
+    const auto each = [&](auto op) {
       for (int k = 0; k < kCount; ++k) sum[k] = combine<decltype(op)>(sum[k], next[k], op_);
-    });
+    };
+    if constexpr (std::is_same_v<Op, Sum>) {
+      each(Sum{});
+    } else {
+      with_op(op_, each);
+    }
   }
 
   template <bool kFast, int kCount>

@@ -82,10 +82,20 @@ class Walks:
 
     @functools.cached_property
     def posts(self):
-        """{write-back: the store behind it, by the same lane}. Never an atomic: nothing is added to across devices (M7)."""
+        """{write-back: the store behind it, by the same lane}. Never an atomic: nothing is added to across devices (M7).
+        A word of 64 bits if there is one: the shortest path may be one on which nothing is posted."""
+        m, found = self.meaning, {}
+        for back in self.where(m.is_write_back):
+            word = self.nearest(back, self.is_word, lambda i: m.is_barrier(i) or m.is_any_write_back(i))
+            at = self.nearest(back, m.is_vector_store, m.is_barrier) if word is None else word
+            if at is not None:
+                found[back] = at
+        return found
+
+    def is_word(self, i):
+        """A store of 64 bits, at system scope where stores say so."""
         m = self.meaning
-        found = {back: self.nearest(back, m.is_vector_store, m.is_barrier) for back in self.where(m.is_write_back)}
-        return {back: at for back, at in found.items() if at is not None}
+        return m.is_vector_store(i) and m.bytes_of(i) == 8 and (m.is_system_store(i) or not m.stores_carry_scope())
 
     @functools.cached_property
     def flags(self):
@@ -99,9 +109,7 @@ class Walks:
         m, found = self.meaning, set()
         for back in self.flags:
             for at in self.reach(back, lambda i: m.is_barrier(i) or m.is_any_write_back(i)):
-                i = self.code[at]
-                scoped = m.is_system_store(i) or not m.stores_carry_scope()
-                if at > back and m.is_vector_store(i) and m.bytes_of(i) == 8 and scoped:
+                if at > back and self.is_word(self.code[at]):
                     found.add(at)
         return found
 
