@@ -83,7 +83,7 @@ class Walks:
     @functools.cached_property
     def posts(self):
         """{write-back: the store behind it, by the same lane}. Never an atomic: nothing is added to across devices (M7).
-        A word of 64 bits if there is one: the shortest path may be one on which nothing is posted."""
+        A word of 64 bits if one comes before the next barrier or write-back: the shortest path may be one on which nothing is posted."""
         m, found = self.meaning, {}
         for back in self.where(m.is_write_back):
             word = self.nearest(back, self.is_word, lambda i: m.is_barrier(i) or m.is_any_write_back(i))

@@ -18,8 +18,8 @@ namespace {
 constexpr size_t kStepAlignment = 512;
 // A stream that is polled asks the library for asynchronous errors this often.
 constexpr int kPollsPerErrorCheck = 1024;
-// A wait yields between polls; a long one naps for this share of what it has lasted, which is the
-// most that it adds to a measured time.
+// A wait yields between polls; a long one naps for this share of what it has lasted. That, and the
+// slack of the timer (50 us), is the most that it adds to a measured time.
 constexpr double kYieldingSeconds = 4e-3, kNapShare = 1.0 / 512;
 
 using Clock = std::chrono::steady_clock;

@@ -4,6 +4,7 @@
 #include "worker.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <cstdio>
 #include <cstdlib>
